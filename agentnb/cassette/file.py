@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb import distribution
-from agentnb.cassette.changed_files import check_files
+from agentnb.cassette.changed_files import check_file
 from agentnb.cassette.large_content import LargeContent, folder_of
 from agentnb.cassette.marks import shapes
 from agentnb.cassette.recording import (
@@ -210,7 +210,7 @@ class Reader:
         description = row.get("description")
         if description is not None and not isinstance(description, dict):
             raise self._broken("the agent's description is not an object.", _WHOLE)
-        return Section(agent=agent, launch=launch, session=session, description=description, line=self._number)
+        return Section(agent=agent, launch=launch, session=session, description=description)
 
     def _event(self, section: Section, row: dict[str, Any]) -> None:
         if not section.exchanges:
@@ -245,7 +245,7 @@ class Reader:
             raise self._broken("this file belongs to no turn.", _WHOLE)
         try:
             recorded = msgspec.convert(self._get(row), RecordedFile)
-            check_files([recorded])
+            check_file(recorded)
         except msgspec.ValidationError as error:
             raise self._broken(f"the file cannot be read: {error}.", _WHOLE) from error
         except CassetteBroken:

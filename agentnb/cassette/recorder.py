@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.cassette import file
-from agentnb.cassette.changed_files import comparable
 from agentnb.cassette.compare import ruled
 from agentnb.cassette.large_content import folder_of
 from agentnb.cassette.marks import Secrets
@@ -96,7 +95,7 @@ class FormerExchanges:
             self._lasting(exchange.params),
             merged,
             ended,
-            comparable(exchange.files, self._ruled),
+            self._ruled(msgspec.to_builtins(exchange.files)),
         ]
         content = json.dumps(whole, ensure_ascii=False, sort_keys=not self._is_sorted)
         if exchange.answered:

@@ -103,7 +103,6 @@ class Section(msgspec.Struct, kw_only=True):
     session: int = 0
     description: dict[str, Any] | None = None
     exchanges: list[RecordedExchange] = msgspec.field(default_factory=list)
-    line: int = 0
 
     @property
     def turns(self) -> list[RecordedExchange]:

@@ -62,7 +62,8 @@ class RawSection:
         first = next((each for each in exchanges if each.method == PROMPT), None)
         if kind == "available_commands_update" and exchanges and (first is None or first is self.prompt):
             return exchanges[0]
-        if kind in _CROSSING and not _withdraws(event) and self.prompt is not None and not self.prompt.before:
+        is_withdrawal = event.update.get("suggestions") == []  # it belongs to the turn that it begins
+        if kind in _CROSSING and not is_withdrawal and self.prompt is not None and not self.prompt.before:
             before = [each for each in exchanges if each.method == PROMPT][:-1]
             return before[-1] if before else None
         return None
@@ -182,7 +183,8 @@ class WireTap:
 
     def _agent_says(self, method: str, message: RpcMessage) -> None:
         session = mapping(message.params).get("sessionId")
-        if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
+        is_opening = any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
+        if isinstance(session, str) and is_opening and self._known(message.params) is None:
             self._early.setdefault(session, []).append(message)
             return
         section = self._section(message)
@@ -206,9 +208,6 @@ class WireTap:
         if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
             section.connections.append(connection)
 
-    def _is_opening(self) -> bool:
-        return any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
-
     def _known(self, params: Any) -> RawSection | None:
         session = text(mapping(params).get("sessionId"))
         if session is None:
@@ -228,11 +227,6 @@ class WireTap:
             section for section in tooled if section.prompt is not None or not section.section.exchanges[0].answered
         ]
         return next(reversed(busy or tooled), None)
-
-
-def _withdraws(event: WireEvent) -> bool:
-    """True if an agent withdraws its suggestions, which happens at the start of a turn and belongs to that turn."""
-    return bool(event.update.get("suggestions") == [])
 
 
 def _key(request: Any) -> str:

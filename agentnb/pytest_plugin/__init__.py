@@ -53,7 +53,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """A cell or notebook fails where a prompt was not the recorded one, whether or not a cell looked at the turn."""
     report = yield
-    if call.when == "call" and _is_played(item):
+    if call.when == "call" and item.path.suffix == ".ipynb" and _replays(item.config).wanted(item.path):
         from agentnb.pytest_plugin.cassettes import cassette_of
 
         news = _replays(item.config).news(cassette_of(item.path))  # even if the cell failed: they belong to it
@@ -202,7 +202,3 @@ def _replays(config: pytest.Config) -> PytestCassettes:
     from agentnb.pytest_plugin.cassettes import PytestCassettes
 
     return config.stash.setdefault(_STASH, PytestCassettes(record=bool(config.getoption("--agentnb-record"))))
-
-
-def _is_played(item: pytest.Item) -> bool:
-    return item.path.suffix == ".ipynb" and _replays(item.config).wanted(item.path)

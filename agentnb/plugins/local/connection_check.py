@@ -17,17 +17,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.local.settings import LocalSettings
 
 
-class Progress(NamedTuple):
-    """The progress of a download."""
-
-    step: str
-    percent: int | None
-
-    def __str__(self) -> str:
-        return self.step if self.percent is None else f"{self.step}: {self.percent} %"
-
-
-async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Progress]:
+async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[str]:
     """Find the Ollama server that *settings* lead to, and download the model *name* with it."""
     async with found_models(settings) as found:
         if found.pulls is None:
@@ -36,20 +26,18 @@ async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Pro
             yield progress
 
 
-async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
+async def pull(server: ModelServer, name: str) -> AsyncIterator[str]:
     """Download the model *name*; yields each step, and each further percent."""
     last, success = None, False
     async for line in server.lines(f"{server.root}/api/pull", {"model": name, "stream": True}):
         if isinstance(error := line.get("error"), str):
             raise ServerTrouble(f"Ollama cannot download {name}: {error}", "Look up its name on ollama.com/library.")
         status = line.get("status")
-        step = status[:200] if isinstance(status, str) else "working"
-        success = success or step == "success"
+        progress = status[:200] if isinstance(status, str) else "working"
+        success = success or progress == "success"
         done, total = line.get("completed"), line.get("total")
-        percent = None
         if isinstance(done, int) and isinstance(total, int) and total > 0:
-            percent = min(100, done * 100 // total)
-        progress = Progress(step, percent)
+            progress += f": {min(100, done * 100 // total)} %"
         if progress != last:
             last = progress
             yield progress
@@ -91,12 +79,13 @@ def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
     """Returns the servers and models that were found, and what is wrong."""
     lines = []
     for each in servers.servers:
-        lines.append(f"{each.kind} at {each.server.url}: {_counted(len(each.models))}")
+        count = len(each.models)
+        lines.append(f"{each.kind} at {each.server.url}: {count} {'model' if count == 1 else 'models'}")
         for model in each.models[:MOST_LISTED]:
             known = kept_abilities(model)
             lines.append(f"- {model.model_id}{f' ({known})' if known is not None else ''}")
-        if len(each.models) > MOST_LISTED:
-            lines.append(f"- and {len(each.models) - MOST_LISTED} more")
+        if count > MOST_LISTED:
+            lines.append(f"- and {count - MOST_LISTED} more")
     problem = servers.problem()
     if problem is not None:
         lines += [each for each in problem if each]
@@ -131,7 +120,3 @@ async def _try(model: Model) -> list[str]:
             f" Start the server with a larger one{f', as in {how}' if how else ''}."
         )
     return lines
-
-
-def _counted(number: int) -> str:
-    return "1 model" if number == 1 else f"{number} models"

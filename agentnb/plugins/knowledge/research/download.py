@@ -46,8 +46,6 @@ _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 
 class _Offer(msgspec.Struct, frozen=True):
-    """A file that the package index offers."""
-
     name: str
     url: str
     sha256: str = ""
