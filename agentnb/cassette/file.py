@@ -66,8 +66,8 @@ def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
     agents: dict[str, dict[str, Any] | None] = {}
     with contextlib.suppress(OSError), path.open("rb") as lines:
         for line in lines:
-            row = (row_of(line) if line.startswith((b'{"agent"', b'{"session"')) else None) or {}
-            if isinstance(name := row.get("agent"), str):
+            row = row_of(line) if line.startswith((b'{"agent"', b'{"session"')) else None
+            if row is not None and isinstance(name := row.get("agent"), str):
                 about = row.get("description")
                 agents[name] = agents.get(name) or (about if isinstance(about, dict) else None)
     return agents
@@ -259,7 +259,8 @@ class Reader:
         if exchange is None or not isinstance(pace, list) or not all(isinstance(delay, int) for delay in pace):
             raise self._broken("this pace belongs to no exchange.", _WHOLE)
         answer = [exchange] if exchange.answered else []
-        for step, delay in zip([*exchange.before, *answer, *exchange.after], pace, strict=False):
+        steps: list[WireEvent | RecordedExchange] = [*exchange.before, *answer, *exchange.after]
+        for step, delay in zip(steps, pace, strict=False):
             step.delay = delay
 
     def _get(self, value: Any) -> Any:

@@ -85,6 +85,7 @@ _OFF = ("off", "0", "no", "false")
 LONGEST = 4_000
 """The longest text, in characters."""
 _SIZE = re.compile(r"(\d+)\s*([KkMmGg]?)[Bb]?")
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def _wrong(setting: Setting, value: Any) -> str | None:
@@ -127,10 +128,7 @@ def _wrong_text(setting: Setting, value: str) -> str | None:
 def size_of(text: str) -> int | None:
     """Parse a number of bytes, optionally followed by K, M or G; None if it is not a size."""
     match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        return None
-    unit = "KMG".index(match[2].upper()) + 1 if match[2] else 0
-    return int(match[1]) * 1024**unit
+    return int(match[1]) * _UNITS[match[2].upper()] if match is not None else None
 
 
 def _is_line(value: Any) -> bool:

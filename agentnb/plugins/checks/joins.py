@@ -92,8 +92,9 @@ def _joined(result: ReadTable, left: ReadTable, right: ReadTable) -> Join | None
     for left_on, right_on in _possible_keys(result, left, right, shared):
         if _is_join(result, left, right, left_on, right_on):
             join = _counted(result, left, right, left_on, right_on)
-            is_chosen = join is None or not shared or left_on == shared
-            if is_chosen or join.fits(join.inner_rows) or join.fits(join.left_rows):
+            if join is None or not shared or left_on == shared:
+                return join
+            if join.fits(join.inner_rows) or join.fits(join.left_rows):
                 return join
     return None
 

@@ -6,6 +6,7 @@ The key goes only to the address that the user has set: a redirect to another ho
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -42,28 +43,20 @@ _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
+@dataclass(eq=False)
 class ServerTrouble(Exception):
     """A server cannot be used as it is; the message says what happened."""
 
-    def __init__(
-        self,
-        message: str,
-        todo: str = "",
-        *,
-        status: int | None = None,
-        pause: float | None = None,
-        transient: bool = False,
-        reason: str = "",
-        forbidden: bool = False,
-    ) -> None:
-        super().__init__(f"{message} {todo}".strip())
-        self.message = message
-        self.todo = todo
-        self.status = status
-        self.pause = pause
-        self.transient = transient
-        self.reason = reason
-        self.forbidden = forbidden
+    message: str
+    todo: str = ""
+    status: int | None = None
+    pause: float | None = None
+    transient: bool = False
+    reason: str = ""
+    forbidden: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.todo}".strip()
 
 
 async def _ignore(_: AnswerPart) -> None:

@@ -48,9 +48,8 @@ _OF_HISTORY = re.compile(r"_i*\d*|_ih|_oh|_dh")
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 
 T = TypeVar("T")
-Document = tuple[Path, str]
-Spot = tuple[Path, str, int, int]
-"""A document, and a line (from 1) and a column (from 0, in characters) in it."""
+Spot = tuple[str, Path, int, int]
+"""A text, the path that stands for it, and a line (from 1) and a column (from 0, in characters) in it."""
 
 
 class ServerAnswers:
@@ -67,14 +66,14 @@ class ServerAnswers:
 
     def locations(self, question: str, spot: Spot, module: NotebookModule) -> list[CodeLocation] | None:
         """Returns the places that a server gives; None if it gives none."""
-        path, text, line, column = spot
+        text, path, line, column = spot
         return self._answer(lambda ask: ask.locations(question, path, text, (line, column)), module, uses=True)
 
     def diagnostics(
-        self, document: Document, module: NotebookModule, variables: Callable[[], Collection[str]]
+        self, path: Path, text: str, module: NotebookModule, variables: Callable[[], Collection[str]]
     ) -> list[Diagnostic] | None:
         """Returns the diagnostics that a server finds; None if it does not answer."""
-        return self._answer(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
+        return self._answer(lambda ask: ask.diagnostics(path, text, variables()), module, uses=False)
 
     def offered(self, question: Question, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule) -> list[T]:
         """Returns the answer to a question that only a server can answer; raises UsageError if there is none."""

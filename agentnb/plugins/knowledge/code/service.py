@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.knowledge.code.jedi_analysis import JediAnalysis
     from agentnb.plugins.knowledge.code.language_server import ServerProgram
+    from agentnb.plugins.knowledge.code.language_server_answers import Spot
     from agentnb.plugins.knowledge.code.notebook_module import CodeCell
     from agentnb.plugins.knowledge.code.records import Renaming
 
@@ -128,7 +129,7 @@ class CodeService:
         if place is not None and place.path is not None:
             path = self.file(place.path)
             text = read_source(path)
-            problems = self._server.diagnostics((path, text), self.module(), self.variables)
+            problems = self._server.diagnostics(path, text, self.module(), self.variables)
             return list(_syntax_errors(text, path=str(path))) if problems is None else problems
         cells = self.chosen_cells(place)
         errors = [
@@ -139,7 +140,7 @@ class CodeService:
         ]
         wanted = {cell.cell_id for cell in cells}
         module = self.module()
-        more = self._server.diagnostics((self.module_path, module.text), module, self.variables) or []
+        more = self._server.diagnostics(self.module_path, module.text, module, self.variables) or []
         return [*errors, *(each for each in more if each.cell_id in wanted)]
 
     def chosen_cells(self, place: CodePlace | None) -> list[CodeCell]:
@@ -166,8 +167,7 @@ class CodeService:
     def _located(self, question: str, place: CodePlace) -> list[CodeLocation] | None:
         """Returns the places that the language server gives; None if no server answers."""
         module = self.module()
-        text, path, line, column = self.resolved(place, module)
-        locations = self._server.locations(question, (path, text, line, column), module)
+        locations = self._server.locations(question, self.resolved(place, module), module)
         return None if locations is None else in_order(locations, module)
 
     def _answer(self, place: CodePlace, ask: Callable[[_Question], T], *, may_be_open: bool = False) -> T:
@@ -192,10 +192,7 @@ class CodeService:
                 f"The code could not be analysed: {type(error).__name__}.", hint="Ask about another place."
             ) from error
 
-    def resolved(
-        self, place: CodePlace, module: NotebookModule, *, may_be_open: bool = False
-    ) -> tuple[str, Path, int, int]:
-        """Returns the text of *place*, the path that stands for it, and the line and column in it."""
+    def resolved(self, place: CodePlace, module: NotebookModule, *, may_be_open: bool = False) -> Spot:
         symbol = place.symbol.strip() if place.symbol is not None else None
         if symbol is not None:
             plain = symbol.removesuffix(".") if may_be_open else symbol
@@ -221,13 +218,7 @@ class CodeService:
 class _Question:
     """One question, on the thread of the analysis."""
 
-    def __init__(
-        self,
-        service: CodeService,
-        analysis: JediAnalysis,
-        module: NotebookModule,
-        where: tuple[str, Path, int, int],
-    ) -> None:
+    def __init__(self, service: CodeService, analysis: JediAnalysis, module: NotebookModule, where: Spot) -> None:
         text, path, line, column = where
         self._service = service
         self._analysis = analysis

@@ -186,7 +186,7 @@ class Researches:
         check_version(package, version)
         title = f"Fetch {package} {version} from the package index, to read its source"
         await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
-        return await fetched_source(package, version, folder, environ=os.environ)
+        return await fetched_source(package, version, folder)
 
     def forget(self, package: str | None = None, version: str | None = None) -> int:
         """Forget the findings about a package, or about all; returns how many had been kept."""
