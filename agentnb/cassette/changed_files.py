@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import posixpath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -18,7 +18,7 @@ from agentnb.errors import AgentnbError, UsageError
 from agentnb.policy.sensitive import secret_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from agentnb.acp.peer import ChangedFile
     from agentnb.cassette.marks import SessionMarks
@@ -33,7 +33,6 @@ MOST_FILES = 1_000
 MOST_BEFORE = 16 * 1024
 """Characters up to which an earlier text is stored, for the difference in an error; of a longer one, only a digest."""
 
-Written = dict[str, str]
 FILES = "AGENTNB_CASSETTE_FILES"
 """Environment: ``off`` leaves the files that agents write by themselves out of recordings and replays."""
 SWITCHES = ("on", "off")
@@ -84,7 +83,7 @@ def cleaned_files(exchange: RecordedExchange, marks: SessionMarks) -> list[Recor
     return rows
 
 
-def written_by_requests(exchange: RecordedExchange) -> Written:
+def written_by_requests(exchange: RecordedExchange) -> dict[str, str]:
     """Returns the last text that *exchange* wrote to each path (``fs/write_text_file``), by path as it named it."""
     return dict(event.write for event in exchange.before if event.write is not None)
 
@@ -96,25 +95,23 @@ def runs_again(exchange: RecordedExchange) -> bool:
     )
 
 
-def check_files(rows: Iterable[RecordedFile]) -> None:
+def check_file(row: RecordedFile) -> None:
     """Raise if a path leads out of the workspace, or a content is one that no recording has."""
-    for row in rows:
-        for path in (row.path, row.path if row.was is None else row.was):
-            real = path_from_json(path)
-            check_path(real)
-            _check_text(real, "surrogateescape")
-            stored = any(each is not None and each.stored for each in (row.before, row.after))
-            if stored and secret_pattern(path) is not None:
-                message = f"the cassette contains the contents of {path!r}, a sensitive file."
-                raise AgentnbError(message, hint="Remove them: recordings never contain such contents.")
-        for each in (row.before, row.after):
-            if each is not None and each.base64 is not None:
-                content_of(each, str)
-            _check_text((each.text if each is not None else None) or "")
+    states = [each for each in (row.before, row.after) if each is not None]
+    for path in (row.path, row.path if row.was is None else row.was):
+        real = path_from_json(path)
+        check_path(real)
+        _check_text(real, "surrogateescape")
+        if any(each.stored for each in states) and secret_pattern(path) is not None:
+            message = f"the cassette contains the contents of {path!r}, a sensitive file."
+            raise AgentnbError(message, hint="Remove them: recordings never contain such contents.")
+    for each in states:
+        if each.base64 is not None:
+            content_of(each, str)
+        _check_text(each.text or "")
 
 
 def _check_text(text: str, errors: str = "strict") -> None:
-    """Raise if *text* can be neither a file's text nor a name."""
     try:
         text.encode("utf-8", errors)
     except UnicodeEncodeError as error:
@@ -145,11 +142,6 @@ def leads_outside(path: str, target: str, workspace: str) -> bool:
     return not absolute.startswith(workspace.rstrip("/") + "/")
 
 
-def comparable(files: Sequence[RecordedFile], ruled: Callable[[Any], Any]) -> Any:
-    """*files* as JSON that is equal for equal recordings."""
-    return ruled(msgspec.to_builtins(list(files)))
-
-
 def _state(version: FileVersion | None, content: bytes | None, *, is_sensitive: bool) -> FileState | None:
     """Returns the state that is kept of a version until it is cleaned."""
     if version is None:
@@ -177,7 +169,6 @@ def _not_stored(
 
 
 def _cleaned(state: FileState | None, row: RecordedFile, marks: SessionMarks) -> FileState | None:
-    """*state* with marks and without secrets."""
     if state is None or not state.stored:
         return state
     if state.base64 is not None:
@@ -197,6 +188,6 @@ def _earlier(state: FileState | None) -> FileState | None:
     return FileState(mode=state.mode, digest=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
-def _written_text(written: Written, path: str, marks: SessionMarks) -> str | None:
+def _written_text(written: dict[str, str], path: str, marks: SessionMarks) -> str | None:
     real = path_from_json(path)
     return next((text for name, text in written.items() if name in {real, f"{marks.cwd}/{real}"}), None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.fields import mapping, objects
 from agentnb.cassette import mcp
 from agentnb.cassette.marks import each_text, mark
 from agentnb.errors import CassetteMismatch
@@ -29,7 +31,6 @@ _UNNAMED = ("sessionId", "cwd", "_meta", "mcpServers")
 
 
 def mismatch(what: str) -> CassetteMismatch:
-    """The error that says *what* is not as recorded, and what to do."""
     return CassetteMismatch(f"{what}\n{AGAIN}")
 
 
@@ -81,9 +82,6 @@ def _comparable(line: str) -> str:
 
 
 def hash_of(text: str) -> str:
-    """Returns a short hash that tells *text* from others."""
-    import hashlib
-
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
@@ -129,7 +127,7 @@ def difference(
 def _outcome(ask: WireEvent, result: Any, error: Any) -> str:
     if error is not None:
         return "refused"
-    answer = result if isinstance(result, dict) else {}
+    answer = mapping(result)
     match ask.method:
         case "session/request_permission":
             return _permission(ask.params, answer.get("outcome"))
@@ -151,44 +149,38 @@ def _exit(status: dict[str, Any]) -> str:
 
 
 def _permission(params: Any, outcome: Any) -> str:
-    chosen = outcome if isinstance(outcome, dict) else {}
+    chosen = mapping(outcome)
     if chosen.get("outcome") != "selected":
         return str(chosen.get("outcome"))
-    options = params.get("options") if isinstance(params, dict) else None
-    for option in options if isinstance(options, list) else []:
-        if isinstance(option, dict) and option.get("optionId") == chosen.get("optionId"):
+    for option in objects(mapping(params).get("options")):
+        if option.get("optionId") == chosen.get("optionId"):
             kind = str(option.get("kind"))
             return {"allow": "allowed", "reject": "rejected"}.get(kind.partition("_")[0], str(option.get("optionId")))
     return str(chosen.get("optionId"))
 
 
 def _content(result: Any) -> str:
-    return str(result.get("content", "")) if isinstance(result, dict) else ""
+    return str(mapping(result).get("content", ""))
 
 
 def _what(ask: WireEvent) -> str:
-    params = ask.params if isinstance(ask.params, dict) else {}
+    params = mapping(ask.params)
     if ask.method == mcp.MESSAGE:
         return mcp_title(params)
-    call = params.get("toolCall")
-    title = call.get("title") if isinstance(call, dict) else None
-    about = (
-        title or params.get("path") or params.get("command") or params.get("serverId") or params.get("message") or ""
-    )
+    title = mapping(params.get("toolCall")).get("title")
+    about = title or next(filter(None, map(params.get, ("path", "command", "serverId", "message"))), None)
     return f"{ask.method} ({about})" if about else ask.method
 
 
 def mcp_title(params: dict[str, Any]) -> str:
-    """Returns a readable title for an ``mcp/message``."""
-    inner = params.get("params")
-    about = (inner.get("name") or inner.get("uri")) if isinstance(inner, dict) else None
-    return f"MCP {params.get('method')} ({about})" if about else f"MCP {params.get('method')}"
+    inner, title = mapping(params.get("params")), f"MCP {params.get('method')}"
+    about = inner.get("name") or inner.get("uri")
+    return f"{title} ({about})" if about else title
 
 
 def _ran(result: Any) -> list[str] | None:
     """Returns the result of code in the kernel as lines: text, images by their hash, and the variables it changed."""
-    meta = result.get("_meta") if isinstance(result, dict) else None
-    changed = meta.get(mcp.CHANGED) if isinstance(meta, dict) else None
+    changed = mapping(mapping(result).get("_meta")).get(mcp.CHANGED)
     if not isinstance(changed, list):
         return None
     return [*described(result.get("content") or []), *(f"@ variable {each}" for each in changed)]

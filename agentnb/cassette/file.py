@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb import distribution
-from agentnb.cassette.changed_files import check_files
+from agentnb.cassette.changed_files import check_file
 from agentnb.cassette.large_content import LargeContent, folder_of
 from agentnb.cassette.marks import shapes
 from agentnb.cassette.recording import (
@@ -57,7 +57,6 @@ def read(path: Path) -> Cassette:
 
 
 def read_header(path: Path) -> Header:
-    """The first line of the cassette at *path*."""
     with path.open("rb") as lines:
         return Reader(path, lines.readline()).header()
 
@@ -67,39 +66,36 @@ def read_agents(path: Path) -> dict[str, dict[str, Any] | None]:
     agents: dict[str, dict[str, Any] | None] = {}
     with contextlib.suppress(OSError), path.open("rb") as lines:
         for line in lines:
-            row = _object(line) if line.startswith((b'{"agent"', b'{"session"')) else {}
-            if isinstance(name := row.get("agent"), str):
+            row = row_of(line) if line.startswith((b'{"agent"', b'{"session"')) else None
+            if row is not None and isinstance(name := row.get("agent"), str):
                 about = row.get("description")
                 agents[name] = agents.get(name) or (about if isinstance(about, dict) else None)
     return agents
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def row_of(line: bytes) -> dict[str, Any] | None:
+    """Returns one line of a cassette; None if it is not a JSON object."""
     try:
         row = read_json(line)
     except ValueError:
-        return {}
-    return row if isinstance(row, dict) else {}
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def check(path: Path, cassette: Cassette, checked: Iterable[RecordedExchange] = ()) -> None:
-    """Raise if anything in *cassette* looks like a credential."""
-    _rules(path, cassette.header)
+    """Raise if anything in *cassette* looks like a credential, or one of its rules is not a pattern."""
+    for rule in cassette.header.rules:
+        try:
+            re.compile(rule.pattern)
+        except re.error as error:
+            message = f"{path}:1: the pattern of the rule {rule.name!r} is not a regular expression: {error}."
+            raise CassetteBroken(message, hint="Fix it.") from error
     known = {id(exchange) for exchange in checked}
     for section in cassette.sections:
         fresh = [exchange for exchange in section.exchanges if id(exchange) not in known]
         for exchange, text in joined_texts(fresh):
             if secrets := shapes(text):
                 raise leak(f"{path}:{exchange.line}" if exchange.line else str(path), secrets[0][2])
-
-
-def _rules(path: Path, header: Header) -> None:
-    for rule in header.rules:
-        try:
-            re.compile(rule.pattern)
-        except re.error as error:
-            message = f"{path}:1: the pattern of the rule {rule.name!r} is not a regular expression: {error}."
-            raise CassetteBroken(message, hint="Fix it.") from error
 
 
 AGAIN = "Record it again (AGENTNB_CASSETTE_MODE=record, or pytest --agentnb-record)."
@@ -134,7 +130,6 @@ class Reader:
         return Cassette(header=header, sections=self._sections)
 
     def header(self) -> Header:
-        """Returns only the header."""
         self._number = 1
         return self._header(self._decoded(self._data, last=True))
 
@@ -150,7 +145,8 @@ class Reader:
                 raise self._broken("there is text after the end of the cassette.", _WHOLE)
             if "end" in row:
                 ended = True
-                self._ends_right(row["end"], number)
+                if not isinstance(row["end"], dict) or row["end"].get("lines") != number:
+                    raise self._broken("lines are missing from the cassette, or were added to it.", _WHOLE)
             else:
                 yield row
         if not ended:
@@ -172,10 +168,6 @@ class Reader:
         if secrets := shapes(line.decode("utf-8", "replace")):
             raise leak(f"{self._path}:{self._number}", secrets[0][2])
         return row
-
-    def _ends_right(self, end: Any, number: int) -> None:
-        if not isinstance(end, dict) or end.get("lines") != number:
-            raise self._broken("lines are missing from the cassette, or were added to it.", _WHOLE)
 
     def _header(self, row: dict[str, Any] | None) -> Header:
         if row is None:
@@ -218,7 +210,7 @@ class Reader:
         description = row.get("description")
         if description is not None and not isinstance(description, dict):
             raise self._broken("the agent's description is not an object.", _WHOLE)
-        return Section(agent=agent, launch=launch, session=session, description=description, line=self._number)
+        return Section(agent=agent, launch=launch, session=session, description=description)
 
     def _event(self, section: Section, row: dict[str, Any]) -> None:
         if not section.exchanges:
@@ -235,8 +227,8 @@ class Reader:
             return
         if not answers and not isinstance(method, str):
             raise self._broken("this message has neither a method nor a result.", _WHOLE)
-        outcome = "asked" if sender == "agent" and number else None
-        kind: Any = "answered" if answers else outcome or ("said" if sender == "agent" else "told")
+        spoken = "told" if sender == "client" else "asked" if number else "said"
+        kind: Any = "answered" if answers else spoken
         event = WireEvent(
             kind=kind,
             method=method or "",
@@ -248,13 +240,12 @@ class Reader:
         (exchange.after if exchange.answered else exchange.before).append(event)
 
     def _file(self, section: Section, row: dict[str, Any]) -> None:
-        """Read a file that the last turn changed."""
         exchange = section.exchanges[-1] if section.exchanges else None
         if exchange is None or exchange.method != PROMPT:
             raise self._broken("this file belongs to no turn.", _WHOLE)
         try:
             recorded = msgspec.convert(self._get(row), RecordedFile)
-            check_files([recorded])
+            check_file(recorded)
         except msgspec.ValidationError as error:
             raise self._broken(f"the file cannot be read: {error}.", _WHOLE) from error
         except CassetteBroken:
@@ -267,11 +258,8 @@ class Reader:
         exchange = section.exchanges[-1] if section.exchanges else None
         if exchange is None or not isinstance(pace, list) or not all(isinstance(delay, int) for delay in pace):
             raise self._broken("this pace belongs to no exchange.", _WHOLE)
-        steps: list[WireEvent | RecordedExchange] = [
-            *exchange.before,
-            *([exchange] if exchange.answered else []),
-            *exchange.after,
-        ]
+        answer = [exchange] if exchange.answered else []
+        steps: list[WireEvent | RecordedExchange] = [*exchange.before, *answer, *exchange.after]
         for step, delay in zip(steps, pace, strict=False):
             step.delay = delay
 

@@ -42,8 +42,6 @@ def notebook_of(cassette: Path) -> Path:
 
 
 class LargeContent:
-    """The large contents of one cassette."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._texts: dict[str, str] = {}
@@ -51,7 +49,11 @@ class LargeContent:
     def put(self, value: Any) -> Any:
         """*value* (JSON) with its large texts replaced by references."""
         if isinstance(value, str):
-            return self._put(value) if len(value) >= LARGE else value
+            if len(value) < LARGE:
+                return value
+            name = _name(value.encode("utf-8"))
+            self._texts[name] = value
+            return {_FILE: name}
         if isinstance(value, list):
             return [self.put(item) for item in value]
         if isinstance(value, dict):
@@ -67,9 +69,8 @@ class LargeContent:
             return value
         if value.keys() == {_FILE}:
             return self._get(str(value[_FILE]))
-        if value.keys() == {_AS_IS}:
-            return {name: self.get(item) for name, item in value[_AS_IS].items()}
-        return {name: self.get(item) for name, item in value.items()}
+        inside = value[_AS_IS] if value.keys() == {_AS_IS} else value
+        return {name: self.get(item) for name, item in inside.items()}
 
     def write(self) -> None:
         """Write the texts that were put, and remove those that are no longer referred to."""
@@ -83,11 +84,6 @@ class LargeContent:
                     file.unlink()
             if not any(self.folder.iterdir()):
                 self.folder.rmdir()
-
-    def _put(self, text: str) -> dict[str, str]:
-        name = _name(text.encode("utf-8"))
-        self._texts[name] = text
-        return {_FILE: name}
 
     def _get(self, name: str) -> str:
         file = self.folder / name

@@ -64,8 +64,6 @@ def each_text(value: Any, change: Callable[[str], str]) -> Any:
 
 
 class Secrets:
-    """The secrets that must not be recorded."""
-
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._credentials = Credentials(environment)
 
@@ -73,13 +71,8 @@ class Secrets:
         """Returns the secrets in *text* as (start, end, mark), in order and without overlap."""
         return _marked(self._credentials.spans(text))
 
-    def fields(self, value: Any) -> Any:
-        """Returns *value* (JSON) without the values of fields and ``name``/``value`` pairs named like secrets."""
-        return _fields_cleaned(value)
-
     def clean(self, value: Any) -> Any:
-        """*value* (JSON) without any secret."""
-        return each_text(self.fields(value), lambda text: replaced(text, self.spans(text)))
+        return each_text(_fields_cleaned(value), lambda text: replaced(text, self.spans(text)))
 
 
 def shapes(text: str) -> list[Span]:
@@ -92,6 +85,7 @@ def _marked(spans: list[Span]) -> list[Span]:
 
 
 def _fields_cleaned(value: Any) -> Any:
+    """Returns *value* (JSON) without the values of fields and ``name``/``value`` pairs named like secrets."""
     if isinstance(value, list):
         return [_fields_cleaned(item) for item in value]
     if not isinstance(value, dict):
@@ -149,7 +143,6 @@ class SessionMarks:
         self._groups: list[str] = []
 
     def terminal(self, terminal_id: str) -> None:
-        """Remember a terminal of the session."""
         if terminal_id not in self.terminals:
             self.terminals.append(terminal_id)
 
@@ -159,7 +152,7 @@ class SessionMarks:
 
     def kept(self, value: Any) -> Any:
         """Returns *value*, whose texts are already escaped, as it is kept."""
-        return each_text(self._secrets.fields(self.tools.marked(value)), self.clean_text)
+        return each_text(_fields_cleaned(self.tools.marked(value)), self.clean_text)
 
     def clean_text(self, text: str) -> str:
         """Returns *text*, which is already escaped, with marks and without secrets."""
@@ -191,7 +184,6 @@ class SessionMarks:
         return each_text(value, lambda text: filled(text, values))
 
     def _learn(self) -> None:
-        """Rebuild the pattern if the known values have changed."""
         known = (self.cwd, self.session_id, len(self.terminals))
         if known == self._known:
             return

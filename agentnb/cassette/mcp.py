@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from agentnb.acp.fields import mapping, objects
+
 CONNECT, MESSAGE, DISCONNECT = "mcp/connect", "mcp/message", "mcp/disconnect"
 CHANGED = "agentnb/changed"
 """The key, in the ``_meta`` of a kernel tool's answer, of the variables that the code changed."""
@@ -23,7 +25,6 @@ def served(params: Any) -> dict[str, str]:
 
 
 def names(params: Any) -> list[str]:
-    """Returns the names of a session's servers, of any type."""
     return sorted(str(server.get("name")) for server in _servers(params))
 
 
@@ -37,13 +38,12 @@ def addressed(method: Any, params: Any) -> tuple[str | None, str | None]:
 
 def connected(answer: Any) -> str | None:
     """Returns the connection in an answer to ``mcp/connect``."""
-    connection = answer.get("connectionId") if isinstance(answer, dict) else None
+    connection = mapping(answer).get("connectionId")
     return connection if isinstance(connection, str) else None
 
 
 def _servers(params: Any) -> list[dict[str, Any]]:
-    servers = params.get("mcpServers") if isinstance(params, dict) else None
-    return [server for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    return objects(mapping(params).get("mcpServers"))
 
 
 def with_plain_bridge(params: Any) -> Any:
@@ -57,5 +57,4 @@ def with_plain_bridge(params: Any) -> Any:
 
 def _is_bridge(server: Any) -> bool:
     """True if an entry of ``mcpServers`` is the program that connects an agent to the kernel's tools."""
-    env = server.get("env") if isinstance(server, dict) else None
-    return isinstance(env, list) and any(isinstance(each, dict) and each.get("name") == BRIDGE_VARIABLE for each in env)
+    return any(each.get("name") == BRIDGE_VARIABLE for each in objects(mapping(server).get("env")))

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from agentnb.acp.fields import objects
 from agentnb.acp.peer import CHUNK, ChangedFile
 from agentnb.cassette.changed_files import keeps_files, recorded_files
 from agentnb.cassette.large_content import belongs_to, notebook_of
@@ -23,7 +24,6 @@ from agentnb.policy.sensitive import secret_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import FrameType
 
     from agentnb.cassette.recording import RecordedExchange, RecordedFile
     from agentnb.changes.model import FileVersion, PathChange, Snapshot
@@ -69,7 +69,7 @@ def called(command: Sequence[str]) -> str:
 
 
 def _pass_on(agent: subprocess.Popen[bytes], recorder: CassetteRecorder, name: str, files: TurnFiles | None) -> int:
-    tap = recorder.tap(name, takes_files=files is not None, files=files)
+    tap = recorder.tap(name, files=files)
     turn = threading.Lock()
 
     def in_turn(take: Callable[[bytes], None]) -> Callable[[bytes], None]:
@@ -79,17 +79,13 @@ def _pass_on(agent: subprocess.Popen[bytes], recorder: CassetteRecorder, name: s
 
         return take_in_turn
 
-    def stop(number: int, _: FrameType | None) -> None:
-        agent.send_signal(number)
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+        signal.signal(number, lambda received, _: agent.send_signal(received))
     if agent.stdin is None or agent.stdout is None:
         raise RuntimeError("the agent has no pipes")
-    to_agent, from_agent = agent.stdin.fileno(), agent.stdout.fileno()
-    closing = agent.stdin.close
-    threading.Thread(target=_copy, args=(0, to_agent, in_turn(tap.sent), closing), daemon=True).start()
-    _copy(from_agent, sys.stdout.fileno(), in_turn(tap.received), lambda: None)
+    to_agent = (0, agent.stdin.fileno(), in_turn(tap.sent), agent.stdin.close)
+    threading.Thread(target=_copy, args=to_agent, daemon=True).start()
+    _copy(agent.stdout.fileno(), sys.stdout.fileno(), in_turn(tap.received), lambda: None)
     code = agent.wait()
     with turn:
         tap.ended()
@@ -167,7 +163,6 @@ class TurnFiles:
         return recorded_files(files, lambda path: self._is_notebook(workspace / path))
 
     def close(self) -> None:
-        """Remove the snapshots, and take no more."""
         self._is_closed = True
         self._folder.remove()
 
@@ -216,12 +211,7 @@ def _paths(turn: RecordedExchange) -> Iterator[str]:
         update = event.update
         if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
             continue
-        content, places = update.get("content"), update.get("locations")
-        named: list[Any] = [each for each in _dicts(content) if each.get("type") == "diff"]
+        named = [each for each in objects(update.get("content")) if each.get("type") == "diff"]
         if update.get("kind") in _WRITES:
-            named += _dicts(places)
+            named += objects(update.get("locations"))
         yield from (each["path"] for each in named if isinstance(each.get("path"), str) and "\0" not in each["path"])
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []

@@ -9,8 +9,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentnb.cassette.compare import described
+from agentnb.cassette.file import row_of
 from agentnb.cassette.recording import PROMPT
-from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +33,6 @@ def readable(path: Path) -> str:
 
 
 class _Reader:
-    """Reads one cassette, line by line."""
-
     def __init__(self) -> None:
         self._turn = 0
         self._speaker = ""
@@ -42,14 +40,10 @@ class _Reader:
         self._methods: dict[tuple[str, str], str] = {}
 
     def lines(self, data: bytes) -> Iterator[str]:
-        """Yields the text for one line of the file."""
         if not data.strip():
             return
-        try:
-            row = read_json(data)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
+        row = row_of(data)
+        if row is None:
             yield f"(not a line of a cassette) {data.decode('utf-8', 'replace')}"
         elif not {"pace", "end"} & row.keys():
             yield from self._row(row)

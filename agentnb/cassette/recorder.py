@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.cassette import file
-from agentnb.cassette.changed_files import comparable
 from agentnb.cassette.compare import ruled
 from agentnb.cassette.large_content import folder_of
 from agentnb.cassette.marks import Secrets
@@ -96,7 +95,7 @@ class FormerExchanges:
             self._lasting(exchange.params),
             merged,
             ended,
-            comparable(exchange.files, self._ruled),
+            self._ruled(msgspec.to_builtins(exchange.files)),
         ]
         content = json.dumps(whole, ensure_ascii=False, sort_keys=not self._is_sorted)
         if exchange.answered:
@@ -166,7 +165,6 @@ class CassetteRecorder:
 
     def __init__(self, path: Path, environment: Mapping[str, str], home: str | None = None) -> None:
         self.path = path
-        self.failure: CassetteBroken | None = None
         self.written: bool = False
         self.word: str | None = None
         self._backup = Backup(path)
@@ -191,7 +189,6 @@ class CassetteRecorder:
         takes_files: bool = False,
         files: TurnFiles | None = None,
     ) -> WireTap:
-        """A tap for the next process of *agent*."""
         with self._lock:
             self._environment |= environment or {}
             self._secrets = Secrets(self._environment)
@@ -226,7 +223,6 @@ class CassetteRecorder:
                 self._checked = [exchange for section in cassette.sections for exchange in section.exchanges]
 
     def close(self) -> None:
-        """Write the recording for the last time, and record no more."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -239,15 +235,10 @@ class CassetteRecorder:
         return self._cleaners.setdefault(raw, SessionCleaner(raw, self._home))
 
     def _written(self) -> None:
-        """Write when a turn has ended; an error is kept for `close`, since the relaying of messages must go on."""
-        with self._lock, contextlib.suppress(OSError):
-            if self._closed:
-                return
-            try:
+        """Write when a turn has ended; errors are left to `close`, since the relaying of messages must go on."""
+        with self._lock, contextlib.suppress(OSError, CassetteBroken):
+            if not self._closed:
                 self.write()
-                self.failure = None
-            except CassetteBroken as error:
-                self.failure = error
 
 
 def _header(path: Path) -> Header:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from agentnb.acp.fields import mapping
+
 VERSION = 1
 """The version of the format that is written, and the only one that is read."""
 
@@ -34,8 +36,7 @@ class WireEvent(msgspec.Struct, kw_only=True, omit_defaults=True):
     @property
     def update(self) -> dict[str, Any]:
         """Returns the update in this event (ACP ``session/update``); empty if there is none."""
-        update = self.params.get("update") if isinstance(self.params, dict) else None
-        return update if isinstance(update, dict) else {}
+        return mapping(mapping(self.params).get("update"))
 
     @property
     def write(self) -> tuple[str, str] | None:
@@ -57,7 +58,6 @@ class FileState(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
     @property
     def stored(self) -> bool:
-        """True if the cassette has its content."""
         return self.text is not None or self.base64 is not None
 
 
@@ -71,7 +71,6 @@ class RecordedFile(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True
 
     @property
     def left(self) -> FileState | None:
-        """Returns the state that the turn left."""
         if self.after is None or self.after.missing != "moved" or self.before is None:
             return self.after
         return msgspec.structs.replace(self.before, mode=self.after.mode)
@@ -93,7 +92,6 @@ class RecordedExchange(msgspec.Struct, kw_only=True):
 
     @property
     def events(self) -> list[WireEvent]:
-        """The events during it, and after it."""
         return [*self.before, *self.after]
 
 
@@ -105,11 +103,9 @@ class Section(msgspec.Struct, kw_only=True):
     session: int = 0
     description: dict[str, Any] | None = None
     exchanges: list[RecordedExchange] = msgspec.field(default_factory=list)
-    line: int = 0
 
     @property
     def turns(self) -> list[RecordedExchange]:
-        """Returns the exchanges that are prompts."""
         return [exchange for exchange in self.exchanges if exchange.method == PROMPT]
 
 
@@ -143,12 +139,9 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
 
 class Cassette(msgspec.Struct, kw_only=True):
-    """A whole recording."""
-
     header: Header = msgspec.field(default_factory=Header)
     sections: list[Section] = msgspec.field(default_factory=list)
 
     @property
     def turns(self) -> int:
-        """Returns how many prompts it holds."""
         return sum(len(section.turns) for section in self.sections)

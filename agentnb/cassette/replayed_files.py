@@ -52,8 +52,6 @@ _WHY = {
 
 
 class ReplayedFiles:
-    """The files of one turn that is replayed."""
-
     def __init__(
         self,
         exchange: RecordedExchange,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.acp.failure import CASSETTE
+from agentnb.acp.fields import mapping
 from agentnb.acp.peer import Output, read_input
 from agentnb.cassette import file, mcp
 from agentnb.cassette.changed_files import keeps_files
@@ -32,8 +33,6 @@ _CANCEL = "session/cancel"
 
 
 class ReplayedTurn:
-    """One prompt that is being replayed."""
-
     def __init__(self) -> None:
         self.cancelled: asyncio.Event = asyncio.Event()
         self.asks: dict[int, tuple[WireEvent, asyncio.Future[Answer]]] = {}
@@ -87,10 +86,9 @@ class Replayer:
 
     def _take(self, notifications: list[tuple[str, Any]]) -> None:
         for method, params in notifications:
-            if method == _CANCEL and isinstance(params, dict):
-                turn = self._turns.get(str(params.get("sessionId")))
-                if turn is not None:
-                    turn.cancelled.set()
+            turn = self._turns.get(str(mapping(params).get("sessionId"))) if method == _CANCEL else None
+            if turn is not None:
+                turn.cancelled.set()
 
     def _to_error(self, error: Exception) -> RpcError:
         if not isinstance(error, AgentnbError):
@@ -99,7 +97,7 @@ class Replayer:
         return RpcError(CASSETTE, str(error), {"kind": type(error).__name__})
 
     async def _answer(self, method: str, received: Any) -> Any:
-        params = received if isinstance(received, dict) else {}
+        params = mapping(received)
         if isinstance(self._store, AgentnbError):
             raise self._store
         recorded: RecordedExchange | dict[str, Any]
@@ -188,7 +186,7 @@ class Replayer:
             return
         ruled, clean = self._store.ruled, playing.marks.clean
         then = msgspec.structs.replace(recorded, result=ruled(recorded.result))
-        written = self._store.written(str(ask.params.get("path"))) if isinstance(ask.params, dict) else ()
+        written = self._store.written(str(mapping(ask.params).get("path")))
         differs = difference(ask, then, ruled(clean(result)), error, header=self._store.header, written=written)
         if differs is not None:
             why = "" if error is None else f" It said: {error}"
@@ -199,8 +197,7 @@ class Replayer:
         self, playing: ReplayedSession, ask: WireEvent, recorded: WireEvent, result: Any, error: Any
     ) -> Answer:
         """Wait for a terminal that had ended in the recording, since agents poll until it has."""
-        then = isinstance(recorded.result, dict) and recorded.result.get("exitStatus")
-        now = isinstance(result, dict) and result.get("exitStatus")
+        then, now = (mapping(answer).get("exitStatus") for answer in (recorded.result, result))
         if bool(then) == bool(now) or error is not None:
             return result, error
         if now:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import CassetteBroken
 from agentnb.events.kinds import CASSETTE_FINISHED, CASSETTE_MATCHED, CASSETTE_MISMATCHED
+from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
@@ -49,11 +50,8 @@ class ReplayReport:
 
     def _write(self) -> None:
         if self._file is not None:
-            draft = self._file.with_suffix(".part")
-            draft.write_text(
-                json.dumps({"cassette": self._cassette, "turns": self.turns, "mismatches": self.mismatches})
-            )
-            draft.replace(self._file)
+            played = {"cassette": self._cassette, "turns": self.turns, "mismatches": self.mismatches}
+            write_atomically(self._file, json.dumps(played).encode())
 
 
 def reports(folder: Path) -> list[dict[str, Any]]:
@@ -90,7 +88,6 @@ class ExitReport:
         atexit.register(self._tell)
 
     def lines(self) -> list[str]:
-        """Returns the mismatches, and the turns that nobody requested."""
         deviations = reports(Path(self.folder))
         differs = [text for report in deviations for text in report["mismatches"]]
         texts = [f"not as recorded in {self._cassette}: {text}" for text in dict.fromkeys(differs)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -26,8 +27,6 @@ RecordedMessage = TypeVar("RecordedMessage", WireEvent, RecordedExchange)
 
 
 class SessionCleaner:
-    """Cleans the messages of one session."""
-
     def __init__(self, raw: RawSection, home: str | None) -> None:
         self._raw = raw
         self._home = home
@@ -42,27 +41,19 @@ class SessionCleaner:
         raw, known = self._raw, (secrets, cwd, self._raw.session_id)
         recorded = raw.section.exchanges
         if known != self._known or self._sizes != [_size(exchange) for exchange in recorded[: len(self._sizes)]]:
-            self._forget(known, SessionMarks(cwd, secrets=secrets, home=self._home, session_id=raw.session_id))
+            # Start from scratch: values that became known now may occur in earlier messages.
+            self._known = known
+            self._marks = SessionMarks(cwd, secrets=secrets, home=self._home, session_id=raw.session_id)
+            self._ids, self._past, self._sizes, self._files = _Ids(), [], [], {}
         for name in raw.terminals:
             self._marks.terminal(name)
         self._marks.tools.servers, self._marks.tools.connections = raw.servers, raw.connections
         ended = self._ended()
         self._past += self._kept(recorded[len(self._past) : ended], self._ids)
         self._sizes = [_size(exchange) for exchange in recorded[:ended]]
-        exchanges = [*self._past, *self._kept(recorded[ended:], self._ids.copy())]
-        about = raw.section.description
-        return Section(
-            agent=raw.section.agent,
-            launch=raw.section.launch,
-            session=session,
-            exchanges=exchanges,
-            description=self._marks.clean(about) if about is not None else None,
-        )
-
-    def _forget(self, known: tuple[Any, ...], marks: SessionMarks) -> None:
-        """Start cleaning from scratch: values that became known now may occur in earlier messages."""
-        self._known, self._marks = known, marks
-        self._ids, self._past, self._sizes, self._files = _Ids(), [], [], {}
+        exchanges = [*self._past, *self._kept(recorded[ended:], deepcopy(self._ids))]
+        about = self._marks.clean(raw.section.description)
+        return replace(raw.section, session=session, exchanges=exchanges, description=about)
 
     def _ended(self) -> int:
         """Returns how many exchanges at the start are complete: answered, and followed by another."""
@@ -95,8 +86,6 @@ def _size(exchange: RecordedExchange) -> tuple[int, int, int]:
 
 
 def _each(exchange: RecordedExchange, change: Callable[[Any], Any]) -> RecordedExchange:
-    """Returns *exchange* with *change* applied to all its messages."""
-
     def changed(old: RecordedMessage) -> RecordedMessage:
         return replace(old, params=change(old.params), result=change(old.result), error=change(old.error))
 
@@ -110,12 +99,6 @@ class _Ids:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._counts: dict[str, int] = {}
-
-    def copy(self) -> _Ids:
-        """Returns an independent copy that counts on from here."""
-        other = _Ids()
-        other._names, other._counts = dict(self._names), dict(self._counts)
-        return other
 
     def counted(self, value: Any) -> Any:
         """Returns *value* (JSON) with its ids replaced by numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.fields import mapping
 from agentnb.cassette import mcp
 from agentnb.cassette.compare import comparable, described, diff, json_lines, mismatch, ruled, same_request
 from agentnb.cassette.marks import SessionMarks
@@ -45,7 +46,6 @@ class ReplayedSession:
         return None
 
     def use(self, exchange: RecordedExchange) -> None:
-        """Mark *exchange* as used, so that it is never returned again."""
         self.used.add(id(exchange))
 
 
@@ -83,8 +83,7 @@ class RecordedSessions:
     def outside(self, method: str, params: Any) -> Answering:
         """Returns the answer to a request outside of any session: an exchange, or a ready answer."""
         for playing in self.connection:
-            exchange = playing.following(method)
-            if exchange is not None:
+            if (exchange := playing.following(method)) is not None:
                 if method != "initialize":
                     playing.use(exchange)
                 return exchange
@@ -98,8 +97,7 @@ class RecordedSessions:
         free = [section for section in self.sections if section.exchanges[0].method == method and section not in taken]
         if not free:
             count = sum(section.exchanges[0].method == method for section in self.sections)
-            message = f"The cassette has {count} × {method} with {self.agent}, and this is an additional one."
-            raise mismatch(message)
+            raise mismatch(f"The cassette has {count} × {method} with {self.agent}, and this is an additional one.")
         cwd = params.get("cwd")
         marks = SessionMarks(cwd if isinstance(cwd, str) else None, secrets=self._secrets)
         session_id = params.get("sessionId")
@@ -185,8 +183,7 @@ class RecordedSessions:
         return bool(section.turns) and self._recorded(section.turns[0]) == today
 
     def _recorded(self, turn: RecordedExchange) -> list[str]:
-        prompt = turn.params.get("prompt") if isinstance(turn.params, dict) else None
-        return comparable(described(self.ruled(prompt)))
+        return comparable(described(self.ruled(mapping(turn.params).get("prompt"))))
 
     def _rebind(self, playing: ReplayedSession, today: list[str]) -> None:
         """Find the session by its first prompt: today, sessions may be opened in a different order."""

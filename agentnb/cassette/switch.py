@@ -156,7 +156,7 @@ class CassetteSwitch:
                 files = {FILES: "on" if keeps_files(self._environment) else "off"}
                 return _replayer(spec, path, number, self._pace(), {**files, **self._reports(path)}), None
             takes_files = keeps_files(self._environment)
-            recorder = self._recorder if self._recorder is not None else self._record(path)
+            recorder = self._recorder or self._record(path)
             CASSETTE_OPENED.tell(path=str(path), mode=state, agent=spec.name)
             return spec, recorder.tap(spec.name, {**spec.env, **env}, _description_of(spec), takes_files=takes_files)
 
@@ -188,7 +188,6 @@ class CassetteSwitch:
             self.turned += 1
 
     def stop(self) -> CassetteRecorder:
-        """End the recording that `record` began."""
         with self._lock:
             if self._recorder is None:
                 raise UsageError("Nothing is being recorded.", hint="`%agents record PATH` begins.")
@@ -208,7 +207,6 @@ class CassetteSwitch:
         return Path(os.path.abspath(self._folder / Path(name).expanduser()))  # noqa: PTH100 - links are kept
 
     def _end(self) -> None:
-        """Write the current recording, and record no more."""
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             atexit.unregister(_close)
@@ -225,12 +223,12 @@ class CassetteSwitch:
         """Returns what *mode* means for *path*; decided once, since recording creates the file."""
         key = f"{mode}:{path}"
         if key not in self._settled:
-            there = path.exists()
-            if mode == "replay" and not there:
+            is_new = mode == "record" or not path.exists()
+            if is_new and mode == "replay":
                 raise CassetteBroken(f"{path}: there is no cassette, and {MODE}=replay requires one.", hint=AGAIN)
-            if mode == "record" or not there:
+            if is_new:
                 check_place(path)
-            self._settled[key] = "record" if mode == "record" or not there else "replay"
+            self._settled[key] = "record" if is_new else "replay"
         return self._settled[key]
 
     def _reports(self, path: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentnb.acp.fields import mapping, text
 from agentnb.cassette import mcp
 from agentnb.cassette.changed_files import recorded_files
 from agentnb.cassette.recording import OPENERS, PROMPT, RecordedExchange, Section, WireEvent
@@ -26,9 +27,7 @@ class RawSection:
     def __init__(self, agent: str, launch: int, opener: RecordedExchange | None = None) -> None:
         self.section: Section = Section(agent=agent, launch=launch, exchanges=[opener] if opener else [])
         self.session_id: str | None = None
-        self.cwd: str | None = None
-        if opener is not None and isinstance(opener.params, dict):
-            self.cwd = _text(opener.params.get("cwd"))
+        self.cwd: str | None = text(mapping(opener.params).get("cwd")) if opener is not None else None
         self.prompt: RecordedExchange | None = None
         self.terminals: list[str] = []
         self.servers: dict[str, str] = mcp.served(opener.params if opener else None)
@@ -63,20 +62,18 @@ class RawSection:
         first = next((each for each in exchanges if each.method == PROMPT), None)
         if kind == "available_commands_update" and exchanges and (first is None or first is self.prompt):
             return exchanges[0]
-        if kind in _CROSSING and not _withdraws(event) and self.prompt is not None and not self.prompt.before:
+        is_withdrawal = event.update.get("suggestions") == []  # it belongs to the turn that it begins
+        if kind in _CROSSING and not is_withdrawal and self.prompt is not None and not self.prompt.before:
             before = [each for each in exchanges if each.method == PROMPT][:-1]
             return before[-1] if before else None
         return None
 
     def add_to(self, exchange: RecordedExchange, event: WireEvent) -> None:
-        """Add *event* to *exchange*, with its delay."""
         event.delay = self.delay()
         (exchange.after if exchange.answered else exchange.before).append(event)
 
 
 class WireTap:
-    """Records one agent's process."""
-
     def __init__(
         self,
         agent: str,
@@ -153,8 +150,8 @@ class WireTap:
         if method in OPENERS and (method == "session/fork" or self._known(message.params) is None):
             section = RawSection(self.agent, self.launch, exchange)
             self.sessions.append(section)
-            if method != "session/fork" and isinstance(message.params, dict):
-                section.session_id = _text(message.params.get("sessionId"))
+            if method != "session/fork":
+                section.session_id = text(mapping(message.params).get("sessionId"))
         else:
             section = self._section(message)
             section.begin(exchange)
@@ -179,15 +176,15 @@ class WireTap:
             self._on_rest()
 
     def _opened(self, section: RawSection, result: dict[str, Any]) -> None:
-        session_id = _text(result.get("sessionId"))
-        section.session_id = session_id or section.session_id
+        section.session_id = text(result.get("sessionId")) or section.session_id
         if section.session_id is not None:
             for message in self._early.pop(section.session_id, ()):
                 self._agent_says(str(message.method), message)
 
     def _agent_says(self, method: str, message: RpcMessage) -> None:
-        session = message.params.get("sessionId") if isinstance(message.params, dict) else None
-        if isinstance(session, str) and self._known(message.params) is None and self._is_opening():
+        session = mapping(message.params).get("sessionId")
+        is_opening = any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
+        if isinstance(session, str) and is_opening and self._known(message.params) is None:
             self._early.setdefault(session, []).append(message)
             return
         section = self._section(message)
@@ -206,17 +203,14 @@ class WireTap:
             return
         result = message.value
         section.add_to(exchange, WireEvent(kind="answered", id=ask.id, result=result, error=message.error))
-        if ask.method == "terminal/create" and isinstance(result, dict) and _text(result.get("terminalId")):
-            section.terminals.append(str(result["terminalId"]))
+        if ask.method == "terminal/create" and (terminal := text(mapping(result).get("terminalId"))):
+            section.terminals.append(terminal)
         if ask.method == mcp.CONNECT and (connection := mcp.connected(result)):
             section.connections.append(connection)
 
-    def _is_opening(self) -> bool:
-        return any(not exchange.answered and exchange.method in OPENERS for _, exchange in self._open.values())
-
     def _known(self, params: Any) -> RawSection | None:
-        session = params.get("sessionId") if isinstance(params, dict) else None
-        if not isinstance(session, str):
+        session = text(mapping(params).get("sessionId"))
+        if session is None:
             return None
         return next((section for section in reversed(self.sessions) if section.session_id == session), None)
 
@@ -235,15 +229,6 @@ class WireTap:
         return next(reversed(busy or tooled), None)
 
 
-def _withdraws(event: WireEvent) -> bool:
-    """True if an agent withdraws its suggestions, which happens at the start of a turn and belongs to that turn."""
-    return bool(event.update.get("suggestions") == [])
-
-
 def _key(request: Any) -> str:
     """Returns an id as text, since some agents send ids back as text."""
     return str(request)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

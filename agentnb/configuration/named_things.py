@@ -19,7 +19,10 @@ def missing(name: str, value: Any) -> AgentnbError | None:
     """Returns the error if the *value* of a setting names something that does not exist; else None."""
     try:
         if name in ("agent", "warm"):
-            _find_agents([value] * bool(value) if isinstance(value, str) else value)
+            from agentnb.agent.catalog import find  # imported here: most kernels' settings name no agent
+
+            for each in [value] * bool(value) if isinstance(value, str) else value:
+                find(each)
         elif name == "components":
             check_components(value, are_installed=True)
         elif name == "cwd" and value and not Path(value).expanduser().is_dir():
@@ -51,10 +54,3 @@ def demand_launcher() -> Launcher:
         return launcher
     message = "No plug-in that starts agents behind components is loaded (`agentnb plugins` says why)."
     raise UsageError(message, hint="Turn on the plug-in `chain`, or use no components.")
-
-
-def _find_agents(names: list[str]) -> None:
-    from agentnb.agent.catalog import find  # imported here: most kernels' settings name no agent
-
-    for each in names:
-        find(each)

@@ -46,7 +46,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     unset: Any = None
     order: tuple[Any, ...] = ()
     widens: bool = False
-    counts: Counts = "to new conversations"
+    counts: Counts = "at once"
     is_look: bool = False
 
     @property
@@ -84,7 +84,8 @@ _ON = ("on", "1", "yes", "true")
 _OFF = ("off", "0", "no", "false")
 LONGEST = 4_000
 """The longest text, in characters."""
-_SIZE = re.compile(r"\d+\s*[KMG]?B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+)\s*([KkMmGg]?)[Bb]?")
+_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def _wrong(setting: Setting, value: Any) -> str | None:
@@ -120,20 +121,14 @@ def _wrong_text(setting: Setting, value: str) -> str | None:
             read_budget(value, name=setting.name)
         except UsageError as error:
             return f"{error.message.removeprefix(f'{setting.name}: ').capitalize()} {error.hint}"
-    is_wrong = setting.name == "log_max" and value.strip() and not is_size(value)
+    is_wrong = setting.name == "log_max" and value.strip() and size_of(value) is None
     return "It must be a size, such as 500M or 2G." if is_wrong else None
-
-
-def is_size(text: str) -> bool:
-    """True if *text* is a number of bytes, optionally followed by K, M or G."""
-    return _SIZE.fullmatch(text.strip()) is not None
 
 
 def size_of(text: str) -> int | None:
     """Parse a number of bytes, optionally followed by K, M or G; None if it is not a size."""
-    size = text.strip().upper().removesuffix("B").strip()
-    number, unit = (size[:-1].strip(), "KMG".find(size[-1]) + 1) if size[-1:] in {"K", "M", "G"} else (size, 0)
-    return int(number) * 1024**unit if number.isdecimal() else None
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) * _UNITS[match[2].upper()] if match is not None else None
 
 
 def _is_line(value: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -14,7 +13,7 @@ from agentnb.configuration.table import setting
 from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from agentnb.site_policy import SiteFile
 
@@ -37,11 +36,6 @@ class Layer(msgspec.Struct, frozen=True):
     value: Any
     where: str = ""
     line: int = 0
-
-
-def site_settings(environ: Mapping[str, str] = os.environ) -> tuple[dict[str, Layer], str | None]:
-    """Returns what the site's files set, the tighter of two values, and the problem with them, or None."""
-    return settings_of(site_policy.site_policy(environ).files)
 
 
 def settings_of(files: Iterable[SiteFile]) -> tuple[dict[str, Layer], str | None]:

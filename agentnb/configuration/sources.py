@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from agentnb import distribution, site_policy
-from agentnb.configuration.setting import BUDGETS, Setting, is_size
-from agentnb.configuration.site_settings import Layer, Source, is_tighter, site_bounds, site_settings
+from agentnb.configuration.setting import BUDGETS, Setting, size_of
+from agentnb.configuration.site_settings import Layer, Source, is_tighter, settings_of, site_bounds
 from agentnb.configuration.table import GROUPS, SETTINGS, setting
 from agentnb.errors import PolicyError, UsageError
 from agentnb.folders import config_folder
@@ -66,7 +66,7 @@ def _wanted(name: str, value: str) -> str:
         return "" if value in _WORDS[name] else f"It must be {' or '.join(_WORDS[name])}."
     if name == "AGENTNB_PROGRESS_SECONDS":
         return "" if _NUMBER.fullmatch(value) else "It must be a number of seconds."
-    return "" if is_size(value) else "It must be a size, such as 500M or 2G."
+    return "" if size_of(value) is not None else "It must be a size, such as 500M or 2G."
 
 
 USER = "settings.toml"
@@ -106,7 +106,6 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def value(self) -> Any:
-        """The value in force."""
         return self.layers[0].value
 
     @property
@@ -173,8 +172,6 @@ class SettingValue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """All settings as they are now."""
-
     values: dict[str, SettingValue]
     problems: tuple[str, ...] = ()
     site_problem: str | None = None
@@ -190,7 +187,6 @@ class Sources(msgspec.Struct, frozen=True):
         return freedom if permissions == "ask" else permissions
 
     def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
-        """Yields each group's title and its settings."""
         for group, title in GROUPS.items():
             settings = [each for each in self.values.values() if each.setting.group == group]
             if settings:
@@ -205,23 +201,20 @@ def read_settings(
     folder = config_folder(environ)
     files = {name: _read(folder / name) for name in (USER, "local.toml", "policy.toml")}
     project = _read(_here() / PROJECT)
-    site, site_problem = site_settings(environ)
+    site, site_problem = settings_of(site_policy.site_policy(environ).files)
     values = {each.name: _value(each, kernel or {}, files, project, environ) for each in SETTINGS.values()}
-    values |= {name: _locked(values[name], layer) for name, layer in site.items()}
+    for name, layer in site.items():
+        values[name] = msgspec.structs.replace(values[name], layers=(layer, *values[name].layers))
     values |= {name: _bounded(values[name], bound) for name, bound in site_bounds().items()}
     problems = [file.problem for file in (files[USER], files["local.toml"], project)]
     policy = files["policy.toml"]
     if policy.data or policy.problem:
-        problems.append(_policy_problem(policy.path))
+        from agentnb.policy.settings import load  # imported here: most kernels have no such file
+
+        problems.append(load(policy.path, "user").problem)
     problems += [*_unknown(files[USER]), *_unknown(project), *(value.problem for value in values.values())]
     problems += [*wrong_variables(environ), site_problem]
     return Sources(values, tuple(dict.fromkeys(each for each in problems if each)), site_problem)
-
-
-def _policy_problem(path: Path) -> str | None:
-    from agentnb.policy.settings import load  # imported here: most kernels have no such file
-
-    return load(path, "user").problem
 
 
 class _File(NamedTuple):
@@ -259,20 +252,18 @@ def _read(path: Path) -> _File:
 
 
 def _loaded(path: Path) -> _File:
+    lines: tuple[str, ...] = ()
     try:
-        text = path.read_bytes().decode("utf-8")
-        data, lines = parsed(text), tuple(text.splitlines())
+        content = path.read_bytes()
+        lines = tuple(content.decode("utf-8", "replace").splitlines())
+        data = parsed(content.decode("utf-8"))
     except (OSError, ValueError) as error:
-        what, lines = f"{path} cannot be read: {error}.", () if isinstance(error, OSError) else _lines(path)
-        return _File(path, {}, lines, f"{what} Fix it; until then none of its settings apply.")
+        problem = f"{path} cannot be read: {error}. Fix it; until then none of its settings apply."
+        return _File(path, {}, lines, problem)
     if path.name != USER or not distribution.is_too_new(oldest := data.pop(distribution.OLDEST, None)):
         return _File(path, data, lines)
     what = f"{path} was written for a newer agentnb. {distribution.readers(oldest)} {distribution.UPDATE}"
     return _File(path, {}, lines, f"{what} Until then none of its settings apply.")
-
-
-def _lines(path: Path) -> tuple[str, ...]:
-    return tuple(path.read_bytes().decode("utf-8", "replace").splitlines())
 
 
 def _unknown(file: _File) -> list[str]:
@@ -346,12 +337,7 @@ class _Reader:
         return False
 
 
-def _locked(value: SettingValue, layer: Layer) -> SettingValue:
-    return msgspec.structs.replace(value, layers=(layer, *value.layers))
-
-
 def _bounded(value: SettingValue, bound: Layer) -> SettingValue:
-    """Returns *value*, or *bound* if *value* is wider."""
     is_beyond = is_tighter(value.setting, bound.value, value.value)
     layers = (bound, *value.layers) if is_beyond else value.layers
     return msgspec.structs.replace(value, layers=layers, bound=bound)
@@ -371,20 +357,17 @@ def _value(
     project: _File,
     environ: Mapping[str, str],
 ) -> SettingValue:
-    if not (
-        which.name in kernel
-        or (which.file and which.file_key in files[which.file].data)
-        or (which.file == USER and which.name in project.data)
-        or (which.variable and which.variable in environ)
-    ):
+    in_user_file = which.file != "" and which.file_key in files[which.file].data
+    in_project = which.file == USER and which.name in project.data
+    if not (which.name in kernel or in_user_file or in_project or (which.variable and which.variable in environ)):
         unread = files[which.file] if which.name in BUDGETS else None
         if unread is not None and unread.problem and _line_of(unread, which.file_key):
-            return SettingValue(setting=which, layers=(Layer("default", which.default),), problem=unread.problem)
+            return msgspec.structs.replace(_default(which.name), problem=unread.problem)
         return _default(which.name)
     reader = _Reader(which)
-    if which.file and which.file_key in files[which.file].data:
+    if in_user_file:
         reader.add("user", files[which.file], which.file_key)
-    if which.file == USER and which.name in project.data:
+    if in_project:
         reader.add("project", project, which.name)
     variable, own = reader.variable(environ), kernel.get(which.name)
     above = [variable, own if own is not None and (which.unset is None or own.value != which.unset) else None]

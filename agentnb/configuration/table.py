@@ -41,7 +41,6 @@ FIRST = (
 
 
 def _policy_setting(key: Key) -> Setting:
-    """The setting that a key of the policy file is."""
     return Setting(
         name=key.name,
         title=key.title,
@@ -53,7 +52,6 @@ def _policy_setting(key: Key) -> Setting:
         variable=key.variable,
         trait=False,
         order=key.choices,
-        counts="at once",
     )
 
 
@@ -65,7 +63,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="agent",
             default="",
             about="The agent of a new chat and of `%agent`. Empty: the one used last, otherwise the first installed.",
-            counts="at once",
         ),
         Setting(
             name="agents_hidden",
@@ -74,7 +71,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="names",
             default=[],
             about="Agents that the chat doesn't list. `%agent -a` and Python still start them.",
-            counts="at once",
         ),
         Setting(
             name="agents_order",
@@ -82,7 +78,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="names",
             default=[],
             about="The agents to list first, in this order. The others follow in their usual order.",
-            counts="at once",
         ),
         Setting(
             name="models_hidden",
@@ -92,7 +87,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default=[],
             about="Models that the chat doesn't offer: a model's id, or `agent/id` for one agent's. The model in use "
             "is always listed.",
-            counts="at once",
             is_look=True,
         ),
         Setting(
@@ -106,6 +100,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             "doesn't start.",
             choices={"no network": "On, without network", "on": "On", "where possible": "Where possible", "off": "Off"},
             order=("no network", "on", "where possible", "off"),
+            counts="to new conversations",
         ),
         Setting(
             name="cwd",
@@ -115,6 +110,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             empty="the kernel's folder",
             about="For new conversations: the folder that the agent works in.",
             widens=True,
+            counts="to new conversations",
         ),
         Setting(
             name="mcp_servers",
@@ -125,17 +121,17 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             about="For new conversations: MCP servers that agents may use. By hand: a mapping of names to servers, as "
             "in mcp.json, or the path of such a file.",
             widens=True,
+            counts="to new conversations",
         ),
         Setting(
             name="components",
             title="Components",
             kind="names",
             default=[],
-            about=(
-                "For new conversations: programs that run between you and the agent, starting with the one "
-                "closest to you. Use names of shipped components (`agentnb components` lists them), or commands."
-            ),
+            about="For new conversations: programs that run between you and the agent, starting with the one "
+            "closest to you. Use names of shipped components (`agentnb components` lists them), or commands.",
             widens=True,
+            counts="to new conversations",
         ),
         Setting(
             name="warm",
@@ -168,18 +164,18 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             choices={"ask": "Ask", "edit": "Edit", "auto": "Auto"},
             order=("ask", "edit", "auto"),
             is_look=True,
+            counts="to new conversations",
         ),
         Setting(
             name="permissions",
             title="Permissions",
             kind="choice",
             default="ask",
-            about=(
-                "For new conversations: how permission requests are answered. Ask: as Freedom says; if no page "
-                "is open, the answer is no."
-            ),
+            about="For new conversations: how permission requests are answered. Ask: as Freedom says; if no page "
+            "is open, the answer is no.",
             choices={"ask": "As Freedom says", "allow": "Allow", "deny": "Deny"},
             order=("deny", "ask", "allow"),
+            counts="to new conversations",
         ),
         *(_policy_setting(key) for key in FILE_KEYS if key.title),
         Setting(
@@ -194,20 +190,16 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             file="policy.toml",
             unset="policy",
             order=("first", "after"),
-            counts="at once",
         ),
         Setting(
             name="rehearse",
             title="Previews",
             kind="choice",
             default="on demand",
-            about=(
-                "Try code or a command in a sandbox before you allow it, to see what it would change. "
-                "Automatic: if the preview is quick and the risk is below high. Requires Linux."
-            ),
+            about="Try code or a command in a sandbox before you allow it, to see what it would change. "
+            "Automatic: if the preview is quick and the risk is below high. Requires Linux.",
             choices={"auto": "Automatic", "on demand": "On demand", "off": "Off"},
             order=("off", "on demand", "auto"),
-            counts="at once",
             is_look=True,
         ),
         Setting(
@@ -218,7 +210,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             empty="no limit",
             about="A limit on the tokens, money, time or turns of each conversation, such as '200k tokens, $5, "
             "30 min, 20 turns'. The chat warns you at 80% and asks before it goes beyond the limit.",
-            counts="at once",
         ),
         Setting(
             name="budget_day",
@@ -226,10 +217,8 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="text",
             default="",
             empty="no limit",
-            about=(
-                "The same limit for all conversations in all kernels together, counted from midnight. Requires the log."
-            ),
-            counts="at once",
+            about="The same limit for all conversations in all kernels together, counted from midnight. Requires "
+            "the log.",
         ),
     ),
     "kernel": (
@@ -241,16 +230,15 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             about="For new conversations: agents can look at this kernel's variables, run code in it, and read and "
             "edit the notebook's cells. Freedom decides what they ask about first.",
             order=(False, True),
+            counts="to new conversations",
         ),
         Setting(
             name="language_server",
             title="Language server",
             kind="choice",
             default="off",
-            about=(
-                "Finds problems in the code of the notebook and the workspace, in addition to jedi; "
-                "basedpyright and pyright also find uses. It runs with your permissions and reads the workspace."
-            ),
+            about="Finds problems in the code of the notebook and the workspace, in addition to jedi; "
+            "basedpyright and pyright also find uses. It runs with your permissions and reads the workspace.",
             choices={
                 "off": "Off",
                 "auto": "The first installed",
@@ -259,7 +247,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
                 "pylsp": "pylsp",
                 "ruff": "ruff",
             },
-            counts="at once",
         ),
     ),
     "changes": (
@@ -272,17 +259,15 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             "AGENTNB_CHANGES=off turns it off everywhere.",
             variable="AGENTNB_CHANGES",
             variable_first=True,
+            counts="to new conversations",
         ),
         Setting(
             name="undo_memory",
             title="Memory for undo (MB)",
             kind="number",
             default=512.0,
-            about=(
-                "How much memory the copies of variables may use in each conversation: arrays, tensors, and "
-                "changed columns of data frames. The oldest are removed first."
-            ),
-            counts="at once",
+            about="How much memory the copies of variables may use in each conversation: arrays, tensors, and "
+            "changed columns of data frames. The oldest are removed first.",
         ),
         Setting(
             name="store_sensitive",
@@ -292,18 +277,16 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             about="For new conversations: also record the contents of files that may hold secrets, so that their "
             "changes can be undone.",
             order=(False, True),
+            counts="to new conversations",
         ),
         Setting(
             name="provenance_in_notebook",
             title="Save who wrote a cell",
             kind="switch",
             default=False,
-            about=(
-                "Also save in the notebook which lines of a cell an agent wrote: the agent, model, day and "
-                "turn, in one line of the cell's metadata, and the prompt if the cell was written from a prompt "
-                "in it. Nothing else from the conversation is saved."
-            ),
-            counts="at once",
+            about="Also save in the notebook which lines of a cell an agent wrote: the agent, model, day and "
+            "turn, in one line of the cell's metadata, and the prompt if the cell was written from a prompt "
+            "in it. Nothing else from the conversation is saved.",
         ),
     ),
     "turns": (
@@ -312,12 +295,9 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Output of %agent",
             kind="choice",
             default="auto",
-            about=(
-                "How a cell shows a running turn. Auto: live in a page, otherwise one output at the end. Text: "
-                "growing Markdown, without a widget."
-            ),
+            about="How a cell shows a running turn. Auto: live in a page, otherwise one output at the end. Text: "
+            "growing Markdown, without a widget.",
             choices={"auto": "Live where possible", "live": "Always live", "text": "Text"},
-            counts="at once",
         ),
         Setting(
             name="timeout",
@@ -326,7 +306,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default=0.0,
             empty="no limit",
             about="A turn in a cell is cancelled after this time. 0: no limit.",
-            counts="at once",
         ),
         Setting(
             name="headless_timeout",
@@ -334,26 +313,20 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             kind="number",
             default=1800.0,
             empty="no limit",
-            about=(
-                "The time limit for a turn in a cell when nobody can stop it (nbconvert, papermill, a pipe), "
-                "unless --timeout or the turn time limit is set. 0: no limit."
-            ),
-            counts="at once",
+            about="The time limit for a turn in a cell when nobody can stop it (nbconvert, papermill, a pipe), "
+            "unless --timeout or the turn time limit is set. 0: no limit.",
         ),
         Setting(
             name="verify",
             title="Verify notebooks",
             kind="choice",
             default="on demand",
-            about=(
-                "When to run a copy of the notebook from the top and compare the results: 'on demand', 'each "
-                "turn' (at the end of an agent's turn), or 'until verified' (the findings go back to the agent, "
-                "at most three times)."
-            ),
+            about="When to run a copy of the notebook from the top and compare the results: 'on demand', 'each "
+            "turn' (at the end of an agent's turn), or 'until verified' (the findings go back to the agent, "
+            "at most three times).",
             choices={"on demand": "On demand", "each turn": "After each turn", "until verified": "Until verified"},
             variable="AGENTNB_VERIFY",
             trait=False,
-            counts="at once",
         ),
         Setting(
             name="verify_network",
@@ -364,21 +337,17 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             "`*.example.org:8443`. It has no network otherwise.",
             trait=False,
             widens=True,
-            counts="at once",
         ),
         Setting(
             name="data_checks",
             title="Check tables",
             kind="choice",
             default="shown",
-            about=(
-                "Whether to compare changed tables with their earlier state: 'shown' below the turn and in "
-                "previews, 'required' also in verified turns (the agent gets the causes, without values), or 'off'."
-            ),
+            about="Whether to compare changed tables with their earlier state: 'shown' below the turn and in "
+            "previews, 'required' also in verified turns (the agent gets the causes, without values), or 'off'.",
             choices={"shown": "Show", "required": "Required in verified turns", "off": "Off"},
             variable="AGENTNB_DATA_CHECKS",
             trait=False,
-            counts="at once",
         ),
     ),
     "local": (
@@ -387,14 +356,11 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             title="Complete code",
             kind="choice",
             default="off",
-            about=(
-                "What completes the code that you type in a cell: the model on your model server, or the "
-                "conversation's agent if it suggests edits (ACP). It gets the cells above and, if agents have "
-                "kernel access, the names and types of variables. Anything that looks like a secret is masked."
-            ),
+            about="What completes the code that you type in a cell: the model on your model server, or the "
+            "conversation's agent if it suggests edits (ACP). It gets the cells above and, if agents have "
+            "kernel access, the names and types of variables. Anything that looks like a secret is masked.",
             choices={"off": "Off", "local": "Model server", "agent": "Agent"},
             trait=False,
-            counts="at once",
         ),
         Setting(
             name="local_url",
@@ -408,6 +374,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             key="url",
             variable="AGENTNB_LOCAL_URL",
             unset="",
+            counts="to new conversations",
         ),
         Setting(
             name="local_model",
@@ -420,6 +387,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             key="model",
             variable="AGENTNB_LOCAL_MODEL",
             unset="",
+            counts="to new conversations",
         ),
         Setting(
             name="local_key_variable",
@@ -433,6 +401,7 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             key="key_variable",
             variable="AGENTNB_LOCAL_KEY_VARIABLE",
             unset="",
+            counts="to new conversations",
         ),
     ),
     "look": (
@@ -443,7 +412,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default="normal",
             about="The size of the chat's text.",
             choices={"small": "Small", "normal": "Normal", "large": "Large"},
-            counts="at once",
             is_look=True,
         ),
         Setting(
@@ -453,7 +421,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default="comfortable",
             about="The space between messages.",
             choices={"comfortable": "Comfortable", "compact": "Compact"},
-            counts="at once",
             is_look=True,
         ),
         Setting(
@@ -463,7 +430,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default="readable",
             about="The width of messages in a wide chat.",
             choices={"readable": "Readable lines", "full": "Full width"},
-            counts="at once",
             is_look=True,
         ),
         Setting(
@@ -473,7 +439,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default="enter",
             about="The key that sends a message. With Enter, Shift+Enter starts a new line.",
             choices={"enter": "Enter", "ctrl-enter": "Ctrl+Enter or ⌘+Enter"},
-            counts="at once",
             is_look=True,
         ),
         Setting(
@@ -483,7 +448,6 @@ _TABLE: dict[str, tuple[Setting, ...]] = {
             default=False,
             about="The browser notifies you when an agent needs you or has finished while you are looking elsewhere. "
             "The browser asks for permission when you turn this on in the chat.",
-            counts="at once",
             is_look=True,
         ),
     ),
@@ -520,7 +484,6 @@ SETTINGS: dict[str, Setting] = {
 
 
 def setting(name: str) -> Setting:
-    """The setting called *name*."""
     if name in SETTINGS:
         return SETTINGS[name]
     close = difflib.get_close_matches(str(name), SETTINGS, n=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.configuration.sources import USER, read_settings
 from agentnb.configuration.table import SETTINGS, setting
 from agentnb.distribution import OLDEST, UPDATE, is_too_new, readers
-from agentnb.errors import AgentnbError, PolicyError, SettingsError, UsageError
+from agentnb.errors import PolicyError, SettingsError, UsageError
 from agentnb.folders import config_folder
 from agentnb.toml_file import change_file, parsed, toml_value, with_key, without_key
 
@@ -63,13 +63,9 @@ def change_setting(name: str, value: Any, *, was: Any = UNKNOWN) -> Path:
         head = f"{_HEAD}{OLDEST} = {toml_value(_OLDEST_READER)}\n" if which.file == USER else _HEAD
         change_file(path, lambda text: _changed(text, which, wanted, was, path), head=head)
     except (PolicyError, UnicodeDecodeError, OSError) as error:
-        raise _not_written(which, path, error) from error
+        message = f"{which.name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
+        raise SettingsError(message, hint="Fix the file, or change it by hand; nothing in it was changed.") from error
     return path
-
-
-def _not_written(which: Setting, path: Path, error: Exception) -> AgentnbError:
-    message = f"{which.name} was not changed: {getattr(error, 'strerror', None) or error} ({path})."
-    return SettingsError(message, hint="Fix the file, or change it by hand; nothing in it was changed.")
 
 
 def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str:
@@ -84,8 +80,7 @@ def _changed(text: str, which: Setting, value: Any, was: Any, path: Path) -> str
     try:
         return without_key(text, which.file_key) if value is None else with_key(text, which.file_key, value)
     except UsageError as error:
-        message = f"{which.name} was not changed in {path}: {error}"
-        raise SettingsError(message) from error
+        raise SettingsError(f"{which.name} was not changed in {path}: {error}") from error
 
 
 def _unchanged(which: Setting, data: Mapping[str, Any], was: Any, path: Path) -> None:

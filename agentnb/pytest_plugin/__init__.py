@@ -28,7 +28,6 @@ _SHIPPED = "agentnb_replays"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Our options."""
     group = parser.getgroup("agentnb", "agents in notebooks and tests")
     group.addoption("--agentnb-record", action="store_true", help="record the cassettes again with the real agents")
     group.addoption(
@@ -54,7 +53,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """A cell or notebook fails where a prompt was not the recorded one, whether or not a cell looked at the turn."""
     report = yield
-    if call.when == "call" and _is_played(item):
+    if call.when == "call" and item.path.suffix == ".ipynb" and _replays(item.config).wanted(item.path):
         from agentnb.pytest_plugin.cassettes import cassette_of
 
         news = _replays(item.config).news(cassette_of(item.path))  # even if the cell failed: they belong to it
@@ -76,7 +75,6 @@ class Deviation:
         return self._text
 
     def toterminal(self, writer: Any) -> None:
-        """Write all of it."""
         writer.line(self._text)
 
 
@@ -184,7 +182,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """A worker has ended."""
     shipped = getattr(node, "workeroutput", {}).get(_SHIPPED)
     if shipped is not None:
         _replays(node.config).add(shipped)
@@ -205,7 +202,3 @@ def _replays(config: pytest.Config) -> PytestCassettes:
     from agentnb.pytest_plugin.cassettes import PytestCassettes
 
     return config.stash.setdefault(_STASH, PytestCassettes(record=bool(config.getoption("--agentnb-record"))))
-
-
-def _is_played(item: pytest.Item) -> bool:
-    return item.path.suffix == ".ipynb" and _replays(item.config).wanted(item.path)

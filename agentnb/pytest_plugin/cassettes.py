@@ -29,8 +29,6 @@ _SETTLED_S, _FINISHED_S, _TICK_S = 10.0, 30.0, 0.02
 
 
 class PytestCassettes:
-    """The cassettes of one run of pytest."""
-
     def __init__(self, *, record: bool) -> None:
         self.record = record
         self.deviations: list[str] = []
@@ -52,7 +50,6 @@ class PytestCassettes:
         return self.record or cassette.exists() or answers_of(cassette).exists()
 
     def demand(self, notebook: Path) -> None:
-        """Make sure that *notebook* is there and has a cassette, or is to get one."""
         if not notebook.is_file():
             hint = "A relative path begins in the folder of the test's file."
             raise UsageError(f"{notebook}: there is no such notebook.", hint=hint)
@@ -111,7 +108,6 @@ class PytestCassettes:
         return news
 
     def check(self, cassette: Path) -> None:
-        """Make sure that all was as recorded."""
         if news := self.news(cassette):
             raise CassetteMismatch("\n".join(news))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from agentnb.plugins.checks.tables import SAMPLE, combined, distinct_count, every
 
 if TYPE_CHECKING:
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.checks.tables import Array, Column, ReadTable, Rows
 
+_NO_ROWS = np.array([], dtype="int64")
 _EQUAL = 0.5
 """Share of equal values that another column must exceed for two tables to have the same rows."""
 
@@ -44,11 +47,11 @@ class Pair(NamedTuple):
     def parts(self, most: int | None = None) -> tuple[Rows, Rows]:
         """Returns the rows of both tables, at most *most* of them."""
         before, after, _, _, _ = self.rows
-        if most is None or isinstance(after, slice):
-            if most is not None and isinstance(after, slice):
-                step = max(after.step or 1, -(-after.stop // most))
-                return slice(0, after.stop, step), slice(0, after.stop, step)
+        if most is None:
             return before, after
+        if isinstance(after, slice):
+            rows = slice(0, after.stop, max(after.step or 1, -(-after.stop // most)))
+            return rows, rows
         step = slice(0, None, max(1, -(-len(after) // most)))
         assert not isinstance(before, slice)  # noqa: S101 - both are places
         return before[step], after[step]
@@ -56,20 +59,12 @@ class Pair(NamedTuple):
 
 def align(before: ReadTable, after: ReadTable) -> Alignment | None:
     """Match the rows that both tables have; returns None if that is not known."""
-    import numpy as np
-
     if not before.rows or not after.rows:
         return None
     if before.rows == after.rows and (_has_same_index(before, after) or _stands_the_same(before, after)):
         rows = every(after.rows)
-        none = np.array([], dtype="int64")
-        return Alignment(rows, rows, after.rows, none, none)
-    by_index = _by_pandas_index(before, after)
-    if by_index is not None:
-        return by_index
-    if (by_key := _by_key(before, after)) is not None:
-        return by_key
-    return _by_place(before, after)
+        return Alignment(rows, rows, after.rows, _NO_ROWS, _NO_ROWS)
+    return _by_pandas_index(before, after) or _by_key(before, after) or _by_place(before, after)
 
 
 def _has_same_index(before: ReadTable, after: ReadTable) -> bool:
@@ -122,8 +117,6 @@ def _by_pandas_index(before: ReadTable, after: ReadTable) -> Alignment | None:
 
 def _by_labels(count: int, at: Array) -> Alignment:
     """Align by *at*, each row's place before, -1 if it is new; of rows with one place, the first is the same row."""
-    import numpy as np
-
     known = np.flatnonzero(at >= 0)
     first = np.full(count, -1)
     first[at[known[::-1]]] = known[::-1]
@@ -135,8 +128,6 @@ def _by_labels(count: int, at: Array) -> Alignment:
 
 def _by_numbers(count: int, index: Any) -> Alignment | None:
     """Align rows whose labels were the numbers of *count* rows, which is quick for many rows."""
-    import numpy as np
-
     if _counts_rows(index):
         both = min(count, len(index))
         some = np.arange(0, both, every(both).step)
@@ -146,23 +137,18 @@ def _by_numbers(count: int, index: Any) -> Alignment | None:
         return None
     step = every(len(labels))
     some = np.arange(0, len(labels), step.step)
-    none = np.array([], dtype="int64")
     if len(labels) == count:  # the rows were sorted or shuffled
-        return Alignment(labels[step], some, count, none, none)
+        return Alignment(labels[step], some, count, _NO_ROWS, _NO_ROWS)
     kept = np.zeros(count, dtype=bool)
     kept[labels] = True
     removed = np.flatnonzero(~kept)
-    return Alignment(labels[step], some, len(labels), none, removed) if len(removed) + len(labels) == count else None
+    is_distinct = len(removed) + len(labels) == count
+    return Alignment(labels[step], some, len(labels), _NO_ROWS, removed) if is_distinct else None
 
 
 def _counts_rows(index: Any) -> bool:
     """True if the labels count the rows from 0."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-
-
-def _some(before: Array, after: Array) -> tuple[Array, Array]:
-    step = every(len(after))
-    return before[step], after[step]
 
 
 def _is_same(before: ReadTable, after: ReadTable, alignment: Alignment, but: str = "") -> bool:
@@ -178,8 +164,6 @@ def _is_same(before: ReadTable, after: ReadTable, alignment: Alignment, but: str
 
 def _by_key(before: ReadTable, after: ReadTable) -> Alignment | None:
     """Align by a column whose values identify each row."""
-    import numpy as np
-
     names = [
         each
         for each in before.everything
@@ -200,8 +184,8 @@ def _by_key(before: ReadTable, after: ReadTable) -> Alignment | None:
         is_whole = rows.stop == before.rows and others.stop == after.rows
         appended = np.setdiff1d(np.arange(after.rows), to) if is_whole else None
         removed = np.setdiff1d(np.arange(before.rows), at) if is_whole else None
-        order = np.argsort(to)
-        alignment = Alignment(*_some(at[order], to[order]), len(at), appended, removed)
+        some = np.argsort(to)[every(len(to))]
+        alignment = Alignment(at[some], to[some], len(at), appended, removed)
         if _is_same(before, after, alignment, but=name):
             return alignment
     return None
@@ -209,8 +193,6 @@ def _by_key(before: ReadTable, after: ReadTable) -> Alignment | None:
 
 def _by_place(before: ReadTable, after: ReadTable) -> Alignment | None:
     """Align by position: the same rows at the beginning, or at the end, and others appended."""
-    import numpy as np
-
     if after.rows <= before.rows:
         return _by_contents(before, after) if after.rows < before.rows else None
     common = _common(before, after)
@@ -222,14 +204,12 @@ def _by_place(before: ReadTable, after: ReadTable) -> Alignment | None:
             step = every(before.rows)
             some = np.arange(step.start, step.stop, step.step)
             begin, end = (before.rows, after.rows) if offset == 0 else (0, offset)
-            return Alignment(some, some + offset, before.rows, np.arange(begin, end), np.array([], dtype="int64"))
+            return Alignment(some, some + offset, before.rows, np.arange(begin, end), _NO_ROWS)
     return None
 
 
 def _by_contents(before: ReadTable, after: ReadTable) -> Alignment | None:
     """Align by contents: some rows of the table before."""
-    import numpy as np
-
     common = [each for each in _common(before, after) if before.columns[each].kind not in {"other", "mixed"}]
     if not common or before.rows > SAMPLE:
         return None
@@ -239,7 +219,7 @@ def _by_contents(before: ReadTable, after: ReadTable) -> Alignment | None:
     order = np.argsort(ours)
     at = order[np.searchsorted(ours, theirs, sorter=order)]
     removed = np.setdiff1d(np.arange(before.rows), at)
-    return Alignment(at, np.arange(after.rows), after.rows, np.array([], dtype="int64"), removed)
+    return Alignment(at, np.arange(after.rows), after.rows, _NO_ROWS, removed)
 
 
 def row_keys(table: ReadTable, names: Sequence[str], rows: Rows) -> Array | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from agentnb.plugins.checks.alignment import Pair
 from agentnb.plugins.checks.findings import counted
@@ -12,24 +15,20 @@ from agentnb.plugins.checks.snippets import missing, of_type
 from agentnb.plugins.checks.tables import TEXT_SAMPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agentnb.plugins.checks.alignment import Alignment
     from agentnb.plugins.checks.findings import Findings
-    from agentnb.plugins.checks.snippets import CheckSnippet
     from agentnb.plugins.checks.tables import Array, ReadTable, Rows
+
+    Add: TypeAlias = Callable[..., None]
+    """Adds a finding about the type of one column: :meth:`Findings.add` from its argument *text* on."""
 
 _NUMERIC = {"integer", "number"}
 _NO_VALUES = {"", "-", "--", "?", ".", "na", "n/a", "#n/a", "nan", "nat", "null", "none", "missing", "<na>"}
 _TEXTS_OF_NULLS = {"nan", "NaN", "None", "NaT", "<NA>", "null"}
 _MOST = 0.5
 _NOT_TEXT = {"integer", "number", "time", "bool"}
-
-
-class Add(Protocol):
-    """Adds a finding about a type."""
-
-    def __call__(self, text: str, count: int = 0) -> None: ...
 
 
 def check_columns(
@@ -39,10 +38,9 @@ def check_columns(
         if name not in before.everything:
             continue
         pair = Pair(name, before.everything[name], column, rows)
-        if pair.before.kind == "other" or pair.after.kind == "other":
-            _check_nulls(findings, before, after, pair)
-            continue
         _check_nulls(findings, before, after, pair)
+        if pair.before.kind == "other" or pair.after.kind == "other":
+            continue
         _check_type(findings, (before, after, *tables), pair)
         if pair.before.kind in _NUMERIC and pair.after.kind in _NUMERIC:
             check_numbers(findings, after, pair)
@@ -81,8 +79,6 @@ def _appended_nulls(pair: Pair) -> int:
 
 def _is_meant(pair: Pair, gone: Array) -> bool:
     """True if the lost values were one value, words for "missing", or one beyond all values that were left."""
-    import numpy as np
-
     first, _ = pair.parts()
     if pair.before.kind in {"text", "mixed"}:
         rows = np.arange(pair.before.rows)[first] if isinstance(first, slice) else first
@@ -110,7 +106,8 @@ def _is_computed_anew(pair: Pair, gone: Array) -> bool:
 
 def _check_type(findings: Findings, tables: Sequence[ReadTable], pair: Pair) -> None:
     was, now = pair.before.kind, pair.after.kind
-    add = _adder(findings, pair, of_type(findings.after, pair.name, pair.before.dtype))
+    code, is_sampled = of_type(findings.after, pair.name, pair.before.dtype), pair.after.rows > TEXT_SAMPLE
+    add = partial(findings.add, "type", columns=(pair.name,), code=code, is_sampled=is_sampled)
     types = f"({pair.before.dtype} → {pair.after.dtype})"
     if now == "mixed" and was != "mixed":
         add(f"`{pair.name}` has numbers and texts now {types}")
@@ -139,15 +136,6 @@ def _check_text(findings: Findings, pair: Pair, add: Add) -> None:
         _check_truth(pair, add)
 
 
-def _adder(findings: Findings, pair: Pair, code: CheckSnippet) -> Add:
-    def add(text: str, count: int = 0) -> None:
-        findings.add(
-            "type", text, count=count, columns=(pair.name,), code=code, is_sampled=pair.after.rows > TEXT_SAMPLE
-        )
-
-    return add
-
-
 def _names_rows(tables: Sequence[ReadTable], pair: Pair) -> bool:
     """True if whole numbers that identify rows of some table became text: nobody calculates with those."""
     _, second = pair.parts(1_000)
@@ -157,8 +145,6 @@ def _names_rows(tables: Sequence[ReadTable], pair: Pair) -> bool:
 
 def _check_truth(pair: Pair, add: Add) -> None:
     """Report values that became booleans: any text that is not empty is true, even “False”."""
-    import numpy as np
-
     first, second = pair.parts(TEXT_SAMPLE)
     was, now = pair.before.keys(first), pair.after.numbers(second)
     if was is None or len(now) == 0:
@@ -176,19 +162,17 @@ def _check_texts_of_nulls(pair: Pair, add: Add) -> None:
     texts = pair.after.texts(second)
     made = [each for each, was in zip(texts, missing_before, strict=True) if was and each in _TEXTS_OF_NULLS]
     if made:
-        add(f"{counted(len(made), 'null')} of `{pair.name}` became the text “{made[0]}”", len(made))
+        add(f"{counted(len(made), 'null')} of `{pair.name}` became the text “{made[0]}”", count=len(made))
 
 
 def _check_parsed(findings: Findings, pair: Pair, add: Add) -> None:
     """Check texts that were read as numbers: leading zeros, and points and commas."""
-    import numpy as np
-
     first, second = pair.parts(TEXT_SAMPLE)
     texts, numbers = pair.before.texts(first), pair.after.numbers(second)
     zeros = sum(1 for each in texts if each and len(each) > 1 and each[0] == "0" and each.isdigit())
     is_code = len({len(each) for each in texts if each}) == 1  # texts of one length, such as postal codes
     if zeros and (is_code or zeros * 10 >= sum(1 for each in texts if each)):
-        add(f"zeros before {counted(zeros, 'value')} of `{pair.name}` are lost", zeros)
+        add(f"zeros before {counted(zeros, 'value')} of `{pair.name}` are lost", count=zeros)
         return
     kept = [(each, number) for each, number in zip(texts, numbers, strict=True) if each and np.isfinite(number)]
     wrong = sum(1 for each, number in kept if _is_misread(each, float(number)))
@@ -213,8 +197,6 @@ def _is_misread(text: str, number: float) -> bool:
 
 
 def _check_epoch(findings: Findings, pair: Pair) -> None:
-    import numpy as np
-
     first, second = pair.parts()
     numbers, times = pair.before.numbers(first), pair.after.times(second)
     known = times > np.iinfo("int64").min
@@ -228,41 +210,32 @@ def _check_epoch(findings: Findings, pair: Pair) -> None:
 
 def _check_lost_digits(pair: Pair, add: Add) -> None:
     """Report decimals that were cut off, and whole numbers that the new type cannot hold."""
-    import numpy as np
-
     first, second = pair.parts()
     if pair.before.kind == "integer" and (lost := _changed_digits(pair)):
-        add(f"last digits of {counted(lost, 'value')} in `{pair.name}` are lost", lost)
+        add(f"last digits of {counted(lost, 'value')} in `{pair.name}` are lost", count=lost)
         return
     if pair.before.dtype == pair.after.dtype:
         return
     was, now = pair.before.numbers(first), pair.after.numbers(second)
     endless = int((np.isfinite(was) & np.isinf(now)).sum())
     if endless:
-        add(f"{counted(endless, 'value')} of `{pair.name}` became infinite", endless)
+        add(f"{counted(endless, 'value')} of `{pair.name}` became infinite", count=endless)
         return
     both = np.isfinite(was) & np.isfinite(now)
     was, now = was[both], now[both]
     if pair.before.kind == "number" and pair.after.kind == "integer":
-        cut = (was != now) & (np.abs(was - now) < 1)
-        if (
-            cut.any()
-            and not bool((np.rint(was) == now).all())
-            and not bool((np.floor(was) == now).all() and (was < 0).any())
-        ):
-            add(f"decimals of {counted(int(cut.sum()), 'value')} in `{pair.name}` are cut", int(cut.sum()))
-    wrapped = (was != now) & (was == np.rint(was)) & (np.abs(was - now) >= 1)
-    ratio = common_factor(was, now)
-    if wrapped.any() and ratio is None and _size(pair.after.dtype) < _size(pair.before.dtype):
-        add(
-            f"{counted(int(wrapped.sum()), 'value')} of `{pair.name}` do not fit {pair.after.dtype}", int(wrapped.sum())
-        )
+        cut = int(((was != now) & (np.abs(was - now) < 1)).sum())
+        is_rounded = (np.rint(was) == now).all() or ((np.floor(was) == now).all() and (was < 0).any())
+        if cut and not is_rounded:
+            add(f"decimals of {counted(cut, 'value')} in `{pair.name}` are cut", count=cut)
+    wrapped = int(((was != now) & (was == np.rint(was)) & (np.abs(was - now) >= 1)).sum())
+    is_smaller = _size(pair.after.dtype) < _size(pair.before.dtype)
+    if wrapped and is_smaller and common_factor(was, now) is None:
+        add(f"{counted(wrapped, 'value')} of `{pair.name}` do not fit {pair.after.dtype}", count=wrapped)
 
 
 def _changed_digits(pair: Pair) -> int:
     """Returns how many long whole numbers changed slightly, because they were floats in between, or are."""
-    import numpy as np
-
     first, second = pair.parts()
     was, now = pair.before.integers(first), pair.after.integers(second)
     if was is None or was.dtype.kind != "i":
@@ -286,8 +259,6 @@ def _size(dtype: str) -> int:
 
 def check_new_columns(findings: Findings, before: ReadTable, after: ReadTable) -> None:
     """Report added columns without values, or that a lookup has left empty for some keys."""
-    import numpy as np
-
     if findings.has("nulls") or findings.has("fan-out"):
         return
     for name, column in after.columns.items():
@@ -309,8 +280,6 @@ def check_new_columns(findings: Findings, before: ReadTable, after: ReadTable) -
 
 def _decides(table: ReadTable, key: str, rows: Rows, gone: Array) -> bool:
     """True if, for each value of *key*, either all rows are empty or none is, and several rows show that."""
-    import numpy as np
-
     column = table.columns.get(key)
     if column is None or column.kind not in {"integer", "text"} or (keys := column.keys(rows)) is None:
         return False

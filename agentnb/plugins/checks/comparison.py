@@ -5,24 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agentnb.kernel.data_checks import DataChecks
-from agentnb.plugins.checks.alignment import align
-from agentnb.plugins.checks.column_checks import check_columns, check_new_columns
-from agentnb.plugins.checks.date_checks import check_dates, check_derived_dates, check_period
 from agentnb.plugins.checks.findings import Findings
-from agentnb.plugins.checks.joins import check_join, check_total, find_joins
 from agentnb.plugins.checks.reading import is_lazy, is_table, table_of
-from agentnb.plugins.checks.row_checks import (
-    check_groups_of_rows,
-    check_index,
-    check_order,
-    check_repeated,
-    check_summary,
-)
-from agentnb.plugins.checks.split_checks import check_split, check_target, pairs_of
 from agentnb.plugins.checks.unread import compare_lazy
 
 if TYPE_CHECKING:
@@ -43,7 +32,7 @@ def compare_tables(
 ) -> tuple[DataCheck, ...]:
     """Returns what may be wrong with the tables of *after* that are named in *changed*."""
     checks: list[DataCheck] = []
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.suppress(ImportError):  # without NumPy, nothing is compared
         warnings.simplefilter("ignore")
         for name in changed:
             if name in after:
@@ -64,52 +53,50 @@ def without_repeats(checks: Sequence[DataCheck]) -> tuple[DataCheck, ...]:
 def _checked(
     before: Mapping[str, ReadTable], after: Mapping[str, ReadTable], table: ReadTable, changed: Collection[str]
 ) -> list[DataCheck]:
+    # Imported here, as they import NumPy, which is not loaded unless there is a table.
+    from agentnb.plugins.checks import column_checks, date_checks, joins, row_checks, split_checks
+
     same = before.get(table.name)
     sources = [*before.values(), *(each for name, each in after.items() if name not in before and each is not table)]
     sources += [each for name, each in after.items() if name in before and name in changed and each is not table]
     first, rows = _origin(same, sources, table)
     findings = Findings(same, table)
-    run = _Run(findings)
-    joins = run(lambda: find_joins(table, _different(sources), same)) or []
-    for join in joins:
+    run = partial(_run, table.name)
+    joined = run(joins.find_joins, table, _different(sources), same) or []
+    for join in joined:
         if same is None:
             findings.before = join.left
-        run(lambda join=join: check_join(findings, join))  # type: ignore[misc]
+        run(joins.check_join, findings, join)
     if first is not None and rows is not None:
-        run(lambda: check_columns(findings, first, table, rows, sources))
-        run(lambda: check_dates(findings, first, table, rows))
-        if not joins:
-            run(lambda: check_new_columns(findings, first, table))
-            run(lambda: check_period(findings, first, table, rows))
-            run(lambda: check_groups_of_rows(findings, first, table, rows))
-    run(lambda: check_derived_dates(findings, first, table))
-    if not joins and (first is None or table.rows > first.rows):
+        run(column_checks.check_columns, findings, first, table, rows, sources)
+        run(date_checks.check_dates, findings, first, table, rows)
+        if not joined:
+            run(column_checks.check_new_columns, findings, first, table)
+            run(date_checks.check_period, findings, first, table, rows)
+            run(row_checks.check_groups_of_rows, findings, first, table, rows)
+    run(date_checks.check_derived_dates, findings, first, table)
+    if not joined and (first is None or table.rows > first.rows):
         parts = [each for each in sources if set(table.columns) <= set(each.columns)]
-        run(lambda: check_repeated(findings, parts or ([] if first is None else [first]), table))
-    if not joins and rows is None:
-        run(lambda: check_summary(findings, _different(sources), table))
-        run(lambda: check_total(findings, _different(sources)))
+        run(row_checks.check_repeated, findings, parts or ([] if first is None else [first]), table)
+    if not joined and rows is None:
+        run(row_checks.check_summary, findings, _different(sources), table)
+        run(joins.check_total, findings, _different(sources))
     if same is not None:
-        run(lambda: check_index(findings, same, table))
-        run(lambda: check_order(findings, same, table))
-    for train, test in pairs_of(table, after):
-        run(lambda train=train, test=test: check_split(findings, train, test, before))  # type: ignore[misc]
-    run(lambda: check_target(findings, table, after))
+        run(row_checks.check_index, findings, same, table)
+        run(row_checks.check_order, findings, same, table)
+    for train, test in split_checks.pairs_of(table, after):
+        run(split_checks.check_split, findings, train, test, before)
+    run(split_checks.check_target, findings, table, after)
     return findings.checks
 
 
-class _Run:
-    """Runs checks: one that fails, because another thread writes to the table, finds nothing."""
-
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-
-    def __call__(self, check: Callable[[], Any]) -> Any:
-        try:
-            return check()
-        except Exception:
-            log.debug("A check of %s failed", self._findings.after.name, exc_info=True)
-            return None
+def _run(table: str, check: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a check: one that fails, because another thread writes to the table, finds nothing."""
+    try:
+        return check(*arguments)
+    except Exception:
+        log.debug("A check of %s failed", table, exc_info=True)
+        return None
 
 
 def _different(tables: Sequence[ReadTable]) -> list[ReadTable]:
@@ -122,6 +109,8 @@ def _different(tables: Sequence[ReadTable]) -> list[ReadTable]:
 
 def _origin(same: ReadTable | None, sources: Sequence[ReadTable], table: ReadTable) -> tuple[ReadTable | None, Any]:
     """Returns the table that *table* was made from, and the alignment of their rows, None if that is not known."""
+    from agentnb.plugins.checks.alignment import align
+
     candidates = [] if same is None else [same]
     shared = {id(each): len(set(each.columns) & set(table.columns)) for each in sources}
     near = [each for each in sources if each is not same and shared[id(each)] * 2 > table.width]

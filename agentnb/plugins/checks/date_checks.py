@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from agentnb.plugins.checks.alignment import Pair
 from agentnb.plugins.checks.findings import counted
 from agentnb.plugins.checks.snippets import NONE, first_and_last
-from agentnb.plugins.checks.tables import SAMPLE, TEXT_SAMPLE, every
+from agentnb.plugins.checks.tables import NO_TIME, SAMPLE, TEXT_SAMPLE, every
 
 if TYPE_CHECKING:
     from agentnb.plugins.checks.alignment import Alignment
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.checks.snippets import CheckSnippet
     from agentnb.plugins.checks.tables import Array, ReadTable
 
-_NO_TIME = -(2**63)
 _DAY = 86_400_000_000
 _HOUR = 3_600_000_000
 _MOST_ZONE_HOURS = 14
@@ -61,8 +62,6 @@ def check_period(findings: Findings, before: ReadTable, after: ReadTable, rows: 
 
 
 def _check_end(findings: Findings, name: str, gone: Array, left: Array) -> None:
-    import numpy as np
-
     last = int(left.max())
     next_day = int((gone == last + 1).sum())
     if not next_day or bool(((gone >= left.min()) & (gone <= last)).any()):
@@ -79,7 +78,7 @@ def _check_end(findings: Findings, name: str, gone: Array, left: Array) -> None:
 
 def _check_midnight(findings: Findings, name: str, gone: Array, left: Array) -> None:
     """Report a period of times up to a day if only that day's midnight is in it."""
-    last, first = int(left.max()), int(left[left != _NO_TIME].min())
+    last, first = int(left.max()), int(left[left != NO_TIME].min())
     later = (gone > last) & (gone < last + _DAY)
     is_within = ((gone >= first) & (gone < last)).any()
     if last % _DAY == 0 and later.any() and not is_within and (left % _DAY != 0).any():
@@ -107,29 +106,26 @@ def check_derived_dates(findings: Findings, before: ReadTable | None, after: Rea
 
 
 def _days(times: Array) -> Array:
-    days: Array = times[times != _NO_TIME] // _DAY
+    days: Array = times[times != NO_TIME] // _DAY
     return days
 
 
 def _known(was: Array, now: Array) -> tuple[Array, Array]:
-    both = (was != _NO_TIME) & (now != _NO_TIME)
+    both = (was != NO_TIME) & (now != NO_TIME)
     return was[both], now[both]
 
 
 def _ends(findings: Findings, name: str) -> CheckSnippet:
-    import numpy as np
-
     before = findings.before
     if before is None or name not in before.everything or before.everything[name].kind != "time":
         return NONE
     times = before.everything[name].times(slice(0, before.rows))
-    times = times[times != _NO_TIME]
+    times = times[times != NO_TIME]
     first, last = (np.datetime64(int(each), "us").item() for each in (times.min(), times.max()))
     return first_and_last(findings.after, name, str(first), str(last))
 
 
 def _check_moved(findings: Findings, name: str, was: Array, now: Array) -> None:
-
     was, now = _known(was, now)
     if len(was) < _FEW:
         return
@@ -151,8 +147,6 @@ def _check_moved(findings: Findings, name: str, was: Array, now: Array) -> None:
 
 def _how_moved(name: str, was: Array, now: Array) -> str:
     """Returns how times were moved: all equally, by a time zone, only some, or with day and month swapped."""
-    import numpy as np
-
     moved = now - was
     distinct = np.unique(moved)
     if len(distinct) == 1:
@@ -183,21 +177,15 @@ def _check_binned(findings: Findings, name: str, was: Array, now: Array) -> bool
 
 def _is_start_of_period(was: Array, now: Array) -> bool:
     """True if each time became the start, or the end, of its week, month, quarter or year."""
-    import numpy as np
-
     days = (now // _DAY).astype("datetime64[D]")
     before = (was // _DAY).astype("datetime64[D]")
     months, old = days.astype("datetime64[M]"), before.astype("datetime64[M]")
     first = bool((months.astype("datetime64[D]") == days).all())
     last = bool(((days + 1).astype("datetime64[M]") != months).all())
-    if first:
-        distance = (old - months).astype(int)
-        return bool(((distance >= 0) & (distance < _MONTHS)).all())
-    if last:
-        distance = (months - old).astype(int)
-        return bool(((distance >= 0) & (distance < _MONTHS)).all()) and not bool(
-            (distance == 1).any() and (distance == 0).any()
-        )
+    if first or last:
+        distance = (old - months if first else months - old).astype(int)
+        is_near = bool(((distance >= 0) & (distance < _MONTHS)).all())
+        return is_near and (first or not bool((distance == 1).any() and (distance == 0).any()))
     weekdays = (days.astype(int) + 3) % 7
     distance = np.abs(days.astype(int) - before.astype(int))
     return bool((weekdays == weekdays[0]).all()) and bool((distance < 7).all()) and len(np.unique(distance)) > 1  # noqa: PLR2004
@@ -214,8 +202,6 @@ def _in_next_month(was: Array, now: Array) -> int:
 
 def _months(was: Array, now: Array) -> int | None:
     """Returns by how many months all times were moved; None if they were not all moved by the same number."""
-    import numpy as np
-
     one, other = (each.astype("datetime64[us]").astype("datetime64[M]").astype(int) for each in (was, now))
     distance = np.unique(other - one)
     days = np.abs(_day_of_month(now) - _day_of_month(was))
@@ -251,11 +237,9 @@ def _span(microseconds: int) -> str:
 
 def _check_read(findings: Findings, pair: Pair) -> None:
     """Report texts that became other dates than they state."""
-    import numpy as np
-
     first, second = pair.parts(20_000)
     texts, times = pair.before.texts(first), pair.after.times(second)
-    rows = [(each, int(time)) for each, time in zip(texts, times, strict=True) if each and time != _NO_TIME]
+    rows = [(each, int(time)) for each, time in zip(texts, times, strict=True) if each and time != NO_TIME]
     order = _day_first(texts)
     parsed = [_parsed(each, day_first=order) for each, _ in rows]
     known = [(one, time) for one, (_, time) in zip(parsed, rows, strict=True) if one is not None]
@@ -301,8 +285,6 @@ def _day_first(texts: list[str | None]) -> bool | None:
 
 
 def _check_calendar_numbers(findings: Findings, pair: Pair) -> None:
-    import numpy as np
-
     first, second = pair.parts()
     was, now = pair.before.numbers(first), pair.after.numbers(second)
     if len(was) < _FEW or np.isnan(was).any() or np.isnan(now).any():
@@ -332,9 +314,7 @@ def _check_day_of(findings: Findings, name: str, other: str, source: Array, made
 
 def _check_part_of(findings: Findings, name: str, other: str, source: Array, made: Array) -> None:
     """Check a new column of months, days or years against a column of times."""
-    import numpy as np
-
-    known = (source != _NO_TIME) & np.isfinite(made)
+    known = (source != NO_TIME) & np.isfinite(made)
     source, made = source[known], made[known]
     if len(made) < _FEW or len({*made[:1_000].tolist()}) < 2:  # noqa: PLR2004 - one value shows nothing
         return
@@ -349,8 +329,6 @@ def _check_part_of(findings: Findings, name: str, other: str, source: Array, mad
 
 def _check_moved_rows(findings: Findings, before: ReadTable, after: ReadTable, rows: Alignment) -> None:
     """Report columns whose values moved to the next row, or to the previous one."""
-    import numpy as np
-
     if not isinstance(rows.after, slice) or before.rows != after.rows or before.rows < 10:  # noqa: PLR2004
         return
     whole = slice(0, min(after.rows, 2_000))

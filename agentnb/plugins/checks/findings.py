@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agentnb.plugins.checks.tables import ReadTable
 
 
+_MOST_NAMES = 2
 _TASKS = {
     "fan-out": "{table}: a join repeats rows, because {columns} is not unique in {others}",
     "duplicates": "{table}: rows occur more than once",
@@ -71,9 +72,8 @@ class Findings:
             )
         )
 
-    def has(self, cause: str, column: str | None = None) -> bool:
-        """True if there is a finding of *cause*, about *column* where that is given."""
-        return any(each.cause == cause and (column is None or column in each.columns) for each in self.checks)
+    def has(self, cause: str) -> bool:
+        return any(each.cause == cause for each in self.checks)
 
 
 def sentence_of(cause: str, table: str, columns: Sequence[str], others: Sequence[str]) -> str:
@@ -88,25 +88,25 @@ def _question(cause: str, table: str, columns: Sequence[str], others: Sequence[s
     return f"Look at {mentions or 'the table'}. {sentence}. Is that meant? If not, mend it."
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, one: str) -> str:
     """Returns a number with its word.
 
     Example:
         >>> counted(1, "row"), counted(1200, "row")
         ('1 row', '1,200 rows')
     """
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+    return f"{number:,} {one if number == 1 else f'{one}s'}"
 
 
-def quoted(names: Sequence[str], most: int = 2) -> str:
+def quoted(names: Sequence[str]) -> str:
     """Returns names between backticks, only the first ones of many.
 
     Example:
         >>> quoted(["a", "b", "c"])
         '`a`, `b` and 1 more'
     """
-    text = ", ".join(f"`{_plain(each)}`" for each in names[:most])
-    more = len(names) - most
+    text = ", ".join(f"`{_plain(each)}`" for each in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from agentnb.plugins.checks.findings import counted, quoted
 from agentnb.plugins.checks.snippets import NONE, missing, repeated, unmatched
 from agentnb.plugins.checks.tables import SAMPLE, combined, distinct_count, may_be_among, rows_for
@@ -90,13 +92,9 @@ def _joined(result: ReadTable, left: ReadTable, right: ReadTable) -> Join | None
     for left_on, right_on in _possible_keys(result, left, right, shared):
         if _is_join(result, left, right, left_on, right_on):
             join = _counted(result, left, right, left_on, right_on)
-            if (
-                join is None
-                or not shared
-                or left_on == shared
-                or join.fits(join.inner_rows)
-                or join.fits(join.left_rows)
-            ):
+            if join is None or not shared or left_on == shared:
+                return join
+            if join.fits(join.inner_rows) or join.fits(join.left_rows):
                 return join
     return None
 
@@ -142,8 +140,6 @@ def _is_join(
     result: ReadTable, left: ReadTable, right: ReadTable, left_on: tuple[str, ...], right_on: tuple[str, ...]
 ) -> bool:
     """True if rows of *result* have the right table's values for their keys."""
-    import numpy as np
-
     named = next((each for each in right.columns if each in result.columns and each not in left.columns), None)
     value = named
     if named is None:
@@ -180,8 +176,6 @@ def _keys(table: ReadTable, names: Sequence[str]) -> Array | None:
 def _counted(
     result: ReadTable, left: ReadTable, right: ReadTable, left_on: tuple[str, ...], right_on: tuple[str, ...]
 ) -> Join | None:
-    import numpy as np
-
     rows = rows_for(left, left_on)
     ours, theirs = _keys_of(left, left_on, rows), _keys(right, right_on)
     if ours is None or theirs is None or not len(ours):
@@ -213,8 +207,6 @@ def _counted(
 
 def check_total(findings: Findings, tables: Sequence[ReadTable]) -> None:
     """Report group sums that equal those of rows as often as an earlier join has repeated or dropped each."""
-    import numpy as np
-
     after = findings.after
     keys = {*after.index} or {*[*after.columns][:1]}
     for table in tables:
@@ -323,20 +315,15 @@ def _is_fan_out(findings: Findings, join: Join) -> bool:
     """
     left, right = join.left, join.right
     is_unique_left = len(join.left_on) == 1 and left.is_unique(join.left_on[0])
+    is_own_key = join.share == 1 and distinct_count(join.left_keys) == len(join.left_keys)
     if findings.before is not None and left.name == join.result.name:
         return True
-    if not is_unique_left and not _is_own_key(join):
+    if not is_unique_left and not is_own_key:
         return True
     if join.repeated_keys * 2 > join.right_distinct and not _has_same_rows(right):
         return False
     own = [each for each in right.columns if each not in join.right_on]
-    is_table_of_its_own = any(right.columns[each].kind in {"integer", "text"} and right.is_unique(each) for each in own)
-    return not is_table_of_its_own
-
-
-def _is_own_key(join: Join) -> bool:
-    """True if no key of several columns occurs twice in the left table."""
-    return join.share == 1 and distinct_count(join.left_keys) == len(join.left_keys)
+    return not any(right.columns[each].kind in {"integer", "text"} and right.is_unique(each) for each in own)
 
 
 def _has_same_rows(table: ReadTable) -> bool:
@@ -348,8 +335,6 @@ def _has_same_rows(table: ReadTable) -> bool:
 
 def _has_unmatched(join: Join) -> bool:
     """True if the result has keys of the left table that the right one lacks."""
-    import numpy as np
-
     lacking = np.unique(join.left_keys[join.matches == 0])
     result = join.result
     names = [each for each in join.left_on if each in result.everything]

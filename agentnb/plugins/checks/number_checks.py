@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from agentnb.plugins.checks.findings import counted
 from agentnb.plugins.checks.snippets import within
 
@@ -29,15 +31,13 @@ _FEW = 5
 
 def check_numbers(findings: Findings, after: ReadTable, pair: Pair) -> None:
     """Report a changed unit: in all rows, in some, or in those that were added."""
-    import numpy as np
-
     first, second = pair.parts()
     was, now = pair.before.numbers(first), pair.after.numbers(second)
     name = pair.name
     sampled = after.is_large
     if len(was) >= _FEW and (conversion := _conversion(was, now)):
-        if _is_scaled_to_one(now):
-            return
+        if math.isclose(float(np.nanmax(np.abs(now))), 1.0, rel_tol=1e-9):
+            return  # all values were divided by the largest one
         code = within(after, name, _between(was, now))
         findings.add("unit", f"values of `{name}` {conversion}", columns=(name,), code=code, is_sampled=sampled)
         return
@@ -65,8 +65,6 @@ def _conversion(was: Array, now: Array) -> str:
 
 def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array) -> None:
     """Report added rows whose values differ from all others by the factor of a unit."""
-    import numpy as np
-
     appended = pair.rows.appended
     if appended is None or len(appended) < _FEW or (pair.after.kind == "integer" and after.is_unique(pair.name)):
         return  # identifiers of rows continue
@@ -92,8 +90,6 @@ def _check_added(findings: Findings, after: ReadTable, pair: Pair, known: Array)
 
 def common_factor(was: Array, now: Array) -> float | None:
     """Returns the factor between all values; None if there is no single one, or it is 1."""
-    import numpy as np
-
     few = slice(0, None, max(1, len(was) // _FIRST))
     if len(was) > 2 * _FIRST and (was[few] * now[few] > 0).any() and common_factor(was[few], now[few]) is None:
         return None
@@ -114,19 +110,14 @@ _FIRST = 1_000
 
 
 def _is_unit(factor: float) -> bool:
-    return any(math.isclose(factor, each, rel_tol=2e-3 if each not in _ROUND else 1e-4) for each in _FACTORS) or any(
-        math.isclose(factor, 1 / each, rel_tol=2e-3 if each not in _ROUND else 1e-4) for each in _FACTORS
-    )
+    for each in _FACTORS:
+        tolerance = 1e-4 if each in _ROUND else 2e-3
+        if any(math.isclose(factor, unit, rel_tol=tolerance) for unit in (each, 1 / each)):
+            return True
+    return False
 
 
 _ROUND = {10.0**power for power in range(1, 10)} | {60.0, 24.0, 7.0, 12.0, 3_600.0}
-
-
-def _is_scaled_to_one(now: Array) -> bool:
-    """True if the largest value is 1, so that the values were divided by it."""
-    import numpy as np
-
-    return math.isclose(float(np.nanmax(np.abs(now))), 1.0, rel_tol=1e-9)
 
 
 def _times(factor: float) -> str:
@@ -138,16 +129,12 @@ def _times(factor: float) -> str:
 
 def _between(was: Array, now: Array) -> float:
     """Returns a limit between the old and the new values; twice the old ones if the values fell."""
-    import numpy as np
-
     old, new = float(np.nanmedian(np.abs(was))), float(np.nanmedian(np.abs(now)))
     return math.sqrt(old * new) if new > old > 0 else old * 2
 
 
 def _degrees(was: Array, now: Array) -> str:
     """Returns between which scales temperatures were converted; '' if they were not."""
-    import numpy as np
-
     usable = np.isfinite(was) & np.isfinite(now)
     was, now = was[usable], now[usable]
     if len(was) < _FEW or bool((was == was[0]).all()):
@@ -165,8 +152,6 @@ _SCALES = {"°C → °F": (1.8, 32.0), "°F → °C": (1 / 1.8, -32 / 1.8), "°C
 
 def _moves_away(was: Array, now: Array, changed: Array) -> bool:
     """True if the changed values moved away from the others: correcting a unit moves them nearer."""
-    import numpy as np
-
     rest = was[~changed]
     rest = np.abs(rest[np.isfinite(rest) & (rest != 0)])
     if not len(rest):

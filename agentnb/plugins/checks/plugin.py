@@ -23,9 +23,10 @@ class _Tables:
 
     async def check(self, session: ToolSession, since: float) -> TurnCheck:
         """See :meth:`agentnb.ports.TurnChecker.check`."""
-        from agentnb.plugins.checks.steps import TablesChecker
+        from agentnb.plugins.checks.steps import check_tables
 
-        return await TablesChecker().check(session, since)
+        del since
+        return check_tables(session)
 
 
 _TABLES = _Tables()

@@ -49,16 +49,13 @@ def of_array(value: Any, name: str) -> ReadTable:
         plain = np.asarray(part)
         if mask is not None and mask.dtype.names is None and plain.dtype.kind in "iuf":
             plain = np.where(mask if mask.ndim == 1 else mask[:, number], np.nan, plain.astype(float))
-        columns[each] = ArrayColumn(each, plain)
+        columns[each] = ArrayColumn(plain)
     width = len(value.dtype.names) if value.dtype.names else 1 if value.ndim == 1 else value.shape[1]
     return ReadTable(name, rows, columns, width, native=value, library="numpy")
 
 
 class ArrayColumn(Column):
-    """One column of an array."""
-
-    def __init__(self, name: str, values: Array) -> None:
-        self.name = name
+    def __init__(self, values: Array) -> None:
         self.rows: int = len(values)
         self._values = values
 
@@ -77,7 +74,7 @@ class ArrayColumn(Column):
             **dict.fromkeys("US", "text"),
         }
         known = kinds.get(self._values.dtype.kind)
-        return kind_of_objects(self._objects(slice(0, TEXT_SAMPLE))) if known is None else known
+        return kind_of_objects(self.objects(slice(0, TEXT_SAMPLE))) if known is None else known
 
     @property
     def is_objects(self) -> bool:
@@ -125,7 +122,7 @@ class ArrayColumn(Column):
     def _whole(self) -> Any:
         return self._values
 
-    def _objects(self, rows: Rows) -> list[Any]:
+    def objects(self, rows: Rows) -> list[Any]:
         values: list[Any] = self._values[rows].tolist()
         return values
 
@@ -187,7 +184,7 @@ def _of_frame(value: Any, name: str, library: str, *, is_fork: bool) -> ReadTabl
         read = read.alias(str(read.name or name)).to_frame()
     width, rows = read.shape[1], read.shape[0]
     wanted = list(islice(read.columns, 0, None, max(1, -(-width // MOST_COLUMNS))))
-    columns = {each: Column(each, read[each], rows) for each in wanted}
+    columns = {each: Column(read[each], rows) for each in wanted}
     index = _index_of(value, rows) if library == "pandas" else {}
     return ReadTable(name, rows, columns, width, native=value, library=library, index=index)
 
@@ -230,7 +227,7 @@ def _index_of(value: Any, rows: int) -> dict[str, Column]:
     taken = {str(each) for each in getattr(value, "columns", ())}
     names = [str(each.name) if each.name is not None else "index" for each in levels]
     return {
-        each: Column(each, nw.from_native(level.to_series(), series_only=True), rows)
+        each: Column(nw.from_native(level.to_series(), series_only=True), rows)
         for each, level in zip(names, levels, strict=True)
         if each not in taken
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from agentnb.plugins.checks.alignment import row_keys
 from agentnb.plugins.checks.findings import counted, quoted
 from agentnb.plugins.checks.snippets import in_order, missing, repeated, unmatched
@@ -55,8 +57,6 @@ def _hashable(table: ReadTable) -> list[str]:
 
 def _repeats(table: ReadTable, names: Sequence[str]) -> int:
     """Returns how many rows repeat an earlier one; a large table is sampled by hash, and the count scaled up."""
-    import numpy as np
-
     if not names:
         return 0
     rows: Array | slice = slice(0, table.rows)
@@ -106,8 +106,6 @@ def _names_rows(table: ReadTable, names: Sequence[str], share: float) -> bool:
 
 def _check_unique(findings: Findings, before: ReadTable, after: ReadTable) -> None:
     """Report a column that identified each row and no longer does, if rows were added."""
-    import numpy as np
-
     if after.rows <= before.rows or set(before.columns) != set(after.columns):
         return  # with a new column, a row may have been split on purpose
     if any(column.kind == "other" for column in before.columns.values()):
@@ -168,8 +166,6 @@ def check_order(findings: Findings, before: ReadTable, after: ReadTable) -> None
 
 
 def _rises(table: ReadTable, name: str, *, down: bool = False) -> bool:
-    import numpy as np
-
     column = table.everything[name]
     rows = slice(0, min(table.rows, SAMPLE))
     values: Array
@@ -191,8 +187,6 @@ def check_groups_of_rows(findings: Findings, before: ReadTable, after: ReadTable
     removed = rows.removed
     if removed is None or not len(removed) or (rows.appended is not None and len(rows.appended)):
         return
-    import numpy as np
-
     gone = np.zeros(before.rows, dtype=bool)
     gone[removed] = True
     some = every(before.rows, TEXT_SAMPLE)
@@ -225,8 +219,6 @@ def check_groups_of_rows(findings: Findings, before: ReadTable, after: ReadTable
 
 def _is_by_nulls(table: ReadTable, gone: Array, rows: slice) -> bool:
     """True if exactly the rows with a missing value were removed."""
-    import numpy as np
-
     lacking = np.zeros(len(gone), dtype=bool)
     for column in table.columns.values():
         if column.null_count:
@@ -245,16 +237,12 @@ def _is_unlikely(sizes: Array, vanished: Array, partly: Array, share: float) -> 
 
 def _is_no_chance(sizes: Array, vanished: Array, share: float) -> bool:
     """True if chance, which removes *share* of all rows, would hardly remove all of each group that vanished."""
-    import numpy as np
-
     chance = share ** sizes[vanished].astype(float)
     return bool(np.all(chance * len(sizes) < _UNLIKELY))
 
 
 def check_summary(findings: Findings, tables: Sequence[ReadTable], after: ReadTable) -> None:
     """Report groups that a table with one row per group lacks, compared to the rows that it was made from."""
-    import numpy as np
-
     levels = [*after.index] or _keys_of_rows(after)
     for name in levels:
         own = after.everything[name]
@@ -298,8 +286,6 @@ def _is_summary(table: ReadTable, after: ReadTable, name: str) -> bool:
         return False
     if not same:
         return bool(after.index) and table.rows > 2 * after.rows
-    import numpy as np
-
     rows = every(after.rows, 2_000)
 
     for each in same:
@@ -310,8 +296,6 @@ def _is_summary(table: ReadTable, after: ReadTable, name: str) -> bool:
 
 
 def _tell_lost(findings: Findings, table: ReadTable, name: str, keys: Array, groups: Array) -> None:
-    import numpy as np
-
     lost = np.setdiff1d(keys, groups)
     if len(lost) > len(groups):
         return  # most groups are missing: some were selected

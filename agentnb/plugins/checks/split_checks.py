@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from agentnb.plugins.checks.alignment import row_keys
 from agentnb.plugins.checks.findings import counted
 from agentnb.plugins.checks.snippets import shared
@@ -65,10 +67,9 @@ def check_split(findings: Findings, train: ReadTable, test: ReadTable, earlier: 
     if not names or not train.rows or not test.rows:
         return
     _check_scaled(findings, train, test, names)
-    same = _shared(train, test, names)
+    count = _shared(train, test, names)
     was = _shared(earlier[train.name], earlier[test.name], names) if _were_there(train, test, names, earlier) else 0
-    count = same if same > was else 0
-    if count:
+    if count > was:
         text = f"{counted(count, 'row')} of `{test.name}` {'is' if count == 1 else 'are'} also in `{train.name}`"
         code = shared(test, train, names)
         sampled = max(train.rows, test.rows) > SAMPLE
@@ -83,8 +84,6 @@ def _were_there(train: ReadTable, test: ReadTable, names: list[str], earlier: Ma
 
 def _shared(train: ReadTable, test: ReadTable, names: list[str]) -> int:
     """Returns how many rows of *test* are also in *train*, unless that can be chance."""
-    import numpy as np
-
     bits = 0
     while max(train.rows, test.rows) >> bits > SAMPLE:
         bits += 1
@@ -112,8 +111,7 @@ def _same_labels(train: ReadTable, test: ReadTable) -> int:
     one, other = train.pandas_index(), test.pandas_index()
     if one is None or other is None or one.dtype != other.dtype or max(train.rows, test.rows) > SAMPLE:
         return 0
-    plain = {"RangeIndex"}
-    if {type(one).__name__, type(other).__name__} & plain:
+    if "RangeIndex" in {type(one).__name__, type(other).__name__}:
         return 0
     return int(other.isin(one).sum())
 
@@ -136,16 +134,12 @@ def _has_identity(table: ReadTable, names: list[str]) -> bool:
 
 def _by_chance(keys: Array) -> float:
     """Returns the share of a part's rows that have the same values as another row of it."""
-    import numpy as np
-
     _, counts = np.unique(keys, return_counts=True)
     return float(counts[counts > 1].sum() / max(1, len(keys)))
 
 
 def _check_scaled(findings: Findings, train: ReadTable, test: ReadTable, names: list[str]) -> None:
     """Report values that were scaled with those of both parts: only together they have mean 0 and deviation 1."""
-    import numpy as np
-
     if max(train.rows, test.rows) > SAMPLE or train.rows < 10 or test.rows < 2:  # noqa: PLR2004
         return
     for each in names:
@@ -188,8 +182,6 @@ def check_target(findings: Findings, after: ReadTable, tables: Mapping[str, Read
 
 def _is_line(one: Column, other: Column, rows: Rows) -> bool:
     """True if one column is a linear function of the other, with too many distinct values for that to be chance."""
-    import numpy as np
-
     if {one.kind, other.kind} - {"integer", "number"}:
         return False
     first, second = one.numbers(rows), other.numbers(rows)

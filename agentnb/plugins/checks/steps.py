@@ -84,29 +84,18 @@ class TurnTables:
         return {name: table for name, table in read.items() if table is not None}
 
 
-class TablesChecker:
-    """Gives the agent what data checks found, where the setting ``data_checks`` is ``required``."""
-
-    name = "checks"
-
-    async def check(self, session: ToolSession, since: float) -> TurnCheck:
-        """See :meth:`agentnb.ports.TurnChecker.check`."""
-        del since
-        if session.host is None or session.setting("data_checks") != "required":
-            return TurnCheck(passed=True)
-        conversation = session.host.find(session.session)
-        turn, kernel = conversation.chat.state.active_turn, conversation.changes.kernel
-        data_checks = () if turn is None or kernel is None else kernel.data_checks(turn.id)
-        checks = tuple(each for each in data_checks if each.cause != UNREAD)
-        if not checks:
-            return TurnCheck(passed=True)
-        return TurnCheck(
-            passed=False, summary=f"Data checks: {'; '.join(map(_line, checks))}.", task=task_for_agent(checks)
-        )
-
-
-def _line(check: DataCheck) -> str:
-    return f"`{check.table}`: {check.text}"
+def check_tables(session: ToolSession) -> TurnCheck:
+    """Returns for the agent what data checks found, where the setting ``data_checks`` is ``required``."""
+    if session.host is None or session.setting("data_checks") != "required":
+        return TurnCheck(passed=True)
+    conversation = session.host.find(session.session)
+    turn, kernel = conversation.chat.state.active_turn, conversation.changes.kernel
+    data_checks = () if turn is None or kernel is None else kernel.data_checks(turn.id)
+    checks = tuple(each for each in data_checks if each.cause != UNREAD)
+    if not checks:
+        return TurnCheck(passed=True)
+    lines = "; ".join(f"`{each.table}`: {each.text}" for each in checks)
+    return TurnCheck(passed=False, summary=f"Data checks: {lines}.", task=task_for_agent(checks))
 
 
 def task_for_agent(checks: tuple[DataCheck, ...]) -> str:

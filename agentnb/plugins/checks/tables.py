@@ -35,14 +35,14 @@ _HEAD = 1_000
 _NUMBERS = (int, float, complex, decimal.Decimal)
 _TIMES = (dt.date, dt.datetime)
 MICROSECONDS = "datetime64[us]"
-_NO_TIME = -(2**63)
+NO_TIME = -(2**63)
+"""A missing time, in µs: the smallest integer."""
 
 
 class Column:
     """One column of a table."""
 
-    def __init__(self, name: str, series: Any, rows: int) -> None:
-        self.name = name
+    def __init__(self, series: Any, rows: int) -> None:
         self.rows = rows
         self._series = series
         self._dtype = series.dtype
@@ -70,7 +70,7 @@ class Column:
             return "duration"
         if name == "String" or name.startswith(("Categorical", "Enum")):
             return "text"
-        return kind_of_objects(self._objects(slice(0, min(self.rows, TEXT_SAMPLE))))
+        return kind_of_objects(self.objects(slice(0, min(self.rows, TEXT_SAMPLE))))
 
     @property
     def is_objects(self) -> bool:
@@ -112,7 +112,7 @@ class Column:
         import numpy as np
 
         if self.is_objects:
-            return _microseconds(np.array([_naive(each) for each in self._objects(rows)], dtype=MICROSECONDS))
+            return _microseconds(np.array([_naive(each) for each in self.objects(rows)], dtype=MICROSECONDS))
         part = self._part(rows)
         if getattr(self._dtype, "time_zone", None):
             part = (part.dt.convert_time_zone("UTC") if utc else part).dt.replace_time_zone(None)
@@ -125,11 +125,7 @@ class Column:
 
     def texts(self, rows: Rows) -> list[str | None]:
         """Returns the texts; None for a value that is missing or not a text."""
-        return [each if isinstance(each, str) else None for each in self._objects(rows)]
-
-    def objects(self, rows: Rows) -> list[Any]:
-        """Returns the values as Python objects."""
-        return self._objects(rows)
+        return [each if isinstance(each, str) else None for each in self.objects(rows)]
 
     def keys(self, rows: Rows) -> Array | None:
         """Returns a number per value, equal for equal values, 0 for missing ones; None if that cannot be known."""
@@ -145,9 +141,9 @@ class Column:
             return np.where(np.isnan(values), 0, _mixed(coded))
         if self.kind == "time":
             values = self.times(rows, utc=True)
-            return np.where(values == _NO_TIME, 0, _mixed(values))
+            return np.where(values == NO_TIME, 0, _mixed(values))
         if self.kind == "text":
-            objects = self._objects(rows)
+            objects = self.objects(rows)
             kinds = {*map(type, objects)}
             if not kinds <= {str, type(None), float}:
                 return None
@@ -185,7 +181,8 @@ class Column:
             self._parts[key] = rows, self._series[rows]  # the key contains an address: keeping the rows keeps it unique
         return self._parts[key][1]
 
-    def _objects(self, rows: Rows) -> list[Any]:
+    def objects(self, rows: Rows) -> list[Any]:
+        """Returns the values as Python objects."""
         values: list[Any] = self._part(rows).to_list()
         return values
 
@@ -257,10 +254,10 @@ def every(rows: int, most: int = SAMPLE) -> slice:
     return slice(0, rows, 1 if rows <= most else -(-2 * rows // most))
 
 
-def rows_for(table: ReadTable, names: Iterable[str], most: int | None = None) -> slice:
+def rows_for(table: ReadTable, names: Iterable[str]) -> slice:
     """Returns evenly spaced rows of *table*, as many as can be read of these columns."""
     is_text = any(table.everything[each].kind == "text" for each in names)
-    return every(table.rows, most or (TEXT_SAMPLE if is_text else SAMPLE))
+    return every(table.rows, TEXT_SAMPLE if is_text else SAMPLE)
 
 
 def may_be_among(values: Array, wanted: Array) -> Array:
@@ -295,8 +292,6 @@ def kind_of_objects(values: list[Any]) -> Kind:
     if float in kinds and any(each.__class__ is float and each == each for each in values) is False:  # noqa: PLR0124
         kinds.discard(float)  # only NaN: a missing value
     kinds = {each for each in kinds if each.__name__ not in {"NAType", "NaTType"}}
-    if not kinds:
-        return "text"
     if kinds <= {str}:
         return "text"
     if kinds <= {bool}:
@@ -337,7 +332,7 @@ def _floats(part: Any, *, objects: bool = False, is_duration: bool = False) -> A
         return np.array([number_of(each) for each in part.to_list()], dtype=float)
     if is_duration:
         values = np.asarray(part.to_numpy()).astype("timedelta64[us]").astype("int64").astype(float)
-        return np.where(values == float(_NO_TIME), np.nan, values)
+        return np.where(values == float(NO_TIME), np.nan, values)
     values = np.asarray(part.to_numpy())
     if values.dtype.kind not in "iufb" or (values.dtype.kind != "f" and part.null_count()):
         values = np.asarray(part.cast(nw.Float64).to_numpy())

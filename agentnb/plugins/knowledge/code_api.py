@@ -23,7 +23,7 @@ from agentnb.plugins.knowledge.code_tool import (
 
 if TYPE_CHECKING:
     from agentnb.host.environment import Environment
-    from agentnb.plugins.knowledge.code.records import Diagnostic, Renaming
+    from agentnb.plugins.knowledge.code.records import Renaming
 
 Question: TypeAlias = Literal[
     "definition",
@@ -70,14 +70,14 @@ class CodeAnswer(Rows[Any]):
     def _table(self) -> list[tuple[str, str]]:
         if self._question == "complete":
             return [(each.name, each.kind) for each in self]
+        return [(location(each, self._names, self._workspace), on_one_line(self._text(each))) for each in self]
+
+    def _text(self, answer: Any) -> str:
         if self._question in {"symbols", "workspace_symbols"}:
-            return [(location(each, self._names, self._workspace), on_one_line(symbol_text(each))) for each in self]
+            return symbol_text(answer)
         if self._question == "problems":
-            return [(location(each, self._names, self._workspace), on_one_line(_problem_text(each))) for each in self]
-        return [
-            (location(each, self._names, self._workspace), on_one_line(each.text.strip() or each.full_name))
-            for each in self
-        ]
+            return f"{answer.message} ({answer.source}{' ' if answer.code else ''}{answer.code})"
+        return str(answer.text.strip() or answer.full_name)
 
     def __repr__(self) -> str:
         if not self:
@@ -157,8 +157,8 @@ def code(
     tool = _tool(environment)
     workspace = Path.cwd()
     notebook = tool.notebook()
-    arguments = {"symbol": symbol, "cell": None if cell is None else str(cell), "file": file, "line": line}
-    arguments |= {"file": None if file is None else str(file), "column": column}
+    arguments = {"symbol": symbol, "cell": None if cell is None else str(cell), "line": line, "column": column}
+    arguments["file"] = None if file is None else str(file)
     place = place_of({key: value for key, value in arguments.items() if value is not None}, notebook)
     service = tool.service(notebook)
     names = {each.id: cell_name("code", each.count) for each in notebook.cells}
@@ -168,10 +168,6 @@ def code(
         renaming = service.rename(place, new_name)
         return RenamingAnswer(renaming, names, workspace, service.failure)
     return CodeAnswer(service.ask(question, place), question, names, workspace, service.failure)
-
-
-def _problem_text(problem: Diagnostic) -> str:
-    return f"{problem.message} ({problem.source}{' ' if problem.code else ''}{problem.code})"
 
 
 def _tool(environment: Environment) -> CodeTool:

@@ -53,7 +53,9 @@ async def change(
             if each.cell_id is not None:
                 await _change_cell(session, each, each.cell_id, notebook)
             else:
-                await _change_file(files, each)
+                if await asyncio.to_thread(read_source, Path(each.path or "")) != each.before:
+                    raise UsageError(_OTHER)
+                await files.write({"path": each.path, "content": each.after})
         except (AgentnbError, RpcError) as error:
             failed.append(f"Not changed: {where}. {error}")
         else:
@@ -73,13 +75,6 @@ async def _change_cell(
     result = await session.kernel_tool("replace_cell", arguments)
     if result.get("isError"):
         raise UsageError(_text(result))
-
-
-async def _change_file(files: Files, change: TextChange) -> None:
-    path = change.path or ""
-    if await asyncio.to_thread(read_source, Path(path)) != change.before:
-        raise UsageError(_OTHER)
-    await files.write({"path": path, "content": change.after})
 
 
 def _text(result: Mapping[str, Any]) -> str:

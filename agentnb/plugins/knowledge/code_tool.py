@@ -58,13 +58,10 @@ class CodeTool:
         service, current = self._services.pop(notebook.name, (None, []))
         current[:] = [notebook]
         if service is None:
-            variables: Callable[[], Mapping[str, Any]] = dict
-            if self._runner is not None:
-                variables = self._runner.namespace.variables
             service = CodeService(
                 self._workspace,
                 cells=lambda: _code_cells(current[0]),
-                variables=variables,
+                variables=dict if self._runner is None else self._runner.namespace.variables,
                 language_server=lambda: chosen_program(self._language_server()),
             )
         self._services[notebook.name] = service, current
@@ -113,7 +110,10 @@ class CodeTool:
             case "problems":
                 return "\n".join(_problem(each, names, self._workspace) for each in answers)
             case _:
-                return _locations(answers, names, self._workspace)
+                return "\n".join(
+                    f"{location(each, names, self._workspace)}: {each.text.strip() or each.full_name or each.name}"
+                    for each in answers
+                )
 
 
 def place_of(arguments: Mapping[str, Any], notebook: NotebookView) -> CodePlace:
@@ -142,9 +142,13 @@ def location(place: CodeLocation | Diagnostic, names: Mapping[str, str], workspa
         return f"{names.get(place.cell_id, place.cell_id)}, line {place.line}, column {place.column}"
     if place.path is None:
         return "compiled, without source"
-    path = Path(place.path)
-    relative = path.relative_to(workspace) if workspace in path.parents else path
-    return f"{relative}, line {place.line}, column {place.column}"
+    return f"{_in_workspace(place.path, workspace)}, line {place.line}, column {place.column}"
+
+
+def _in_workspace(path: str, workspace: Path) -> str:
+    """Returns a file's path relative to the workspace if it is there."""
+    file = Path(path)
+    return str(file.relative_to(workspace) if workspace in file.parents else file)
 
 
 def renamed(renaming: Renaming, names: Mapping[str, str], workspace: Path) -> str:
@@ -167,10 +171,7 @@ def edits_text(actions: Iterable[CodeAction], names: Mapping[str, str], workspac
 
 def place_name(change: TextChange, names: Mapping[str, str], workspace: Path) -> str:
     """The cell by name and id, or the file by its path in the workspace."""
-    path = Path(change.path or "")
-    return names.get(change.cell_id or "", "") or str(
-        path.relative_to(workspace) if workspace in path.parents else path
-    )
+    return names.get(change.cell_id or "", "") or _in_workspace(change.path or "", workspace)
 
 
 def cell_names(notebook: NotebookView) -> dict[str, str]:
@@ -188,12 +189,6 @@ def _new_name(arguments: Mapping[str, Any]) -> str:
     if "new_name" not in arguments:
         raise UsageError("Renaming needs 'new_name'.")
     return str(arguments["new_name"])
-
-
-def _locations(locations: Iterable[CodeLocation], names: Mapping[str, str], workspace: Path) -> str:
-    return "\n".join(
-        f"{location(each, names, workspace)}: {each.text.strip() or each.full_name or each.name}" for each in locations
-    )
 
 
 def symbol_text(symbol: CodeLocation) -> str:

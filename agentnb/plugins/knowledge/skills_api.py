@@ -65,7 +65,9 @@ class Skills(Rows[FoundSkill]):
     def __repr__(self) -> str:
         if not self:
             return "No installed package and no folder in the workspace has skills or tools."
-        return "\n".join([*lines([_HEAD, *map(_row, self)]), *_notes()])
+        zipped = zipped_packages()
+        note = [f"Not searched, because they are zipped: {', '.join(zipped)}"] if zipped else []
+        return "\n".join([*lines([_HEAD, *map(_row, self)]), *note])
 
     def _repr_html_(self) -> str:
         return html(_HEAD, map(_row, self)) if self else f"<p>{self!r}</p>"
@@ -118,8 +120,3 @@ def _row(skill: FoundSkill) -> tuple[str, ...]:
     state = "no: see .show()" if skill.problem else "yes" if skill.trusted else "no"
     name = f"{skill.package}/{skill.tool.signature}" if skill.tool is not None else skill.id
     return on_one_line(name), skill.version, state, on_one_line(skill.description or skill.problem)[:100]
-
-
-def _notes() -> list[str]:
-    zipped = zipped_packages()
-    return [f"Not searched, because they are zipped: {', '.join(zipped)}"] if zipped else []

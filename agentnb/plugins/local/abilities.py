@@ -18,7 +18,7 @@ import msgspec
 
 from agentnb.folders import data_folder
 from agentnb.plugins.local.discovery import LLAMA_CPP, LM_STUDIO, LOOK_SECONDS, OLLAMA
-from agentnb.plugins.local.server import ServerTrouble
+from agentnb.plugins.local.server import ServerTrouble, objects
 from agentnb.safe_files import write_atomically
 from agentnb.safe_json import read_json
 
@@ -56,7 +56,6 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def kept_abilities(model: Model) -> Abilities | None:
-    """Returns the stored abilities of *model*, found out earlier."""
     try:
         return msgspec.convert(_all_kept().get(model.key), Abilities)
     except msgspec.ValidationError:
@@ -75,9 +74,7 @@ def keep_abilities(model: Model, abilities: Abilities) -> None:
 async def look_up(model: Model) -> None:
     """Store what the server reports about *model*'s tools, if it does so without having a model answer."""
     known = kept_abilities(model)
-    if model.kind not in SAY_TOOLS or is_unloaded(model):
-        return
-    if known is not None and known.tools is not False:
+    if model.kind not in SAY_TOOLS or is_unloaded(model) or (known is not None and known.tools is not False):
         return
     with contextlib.suppress(ServerTrouble, asyncio.TimeoutError):
         abilities = await asyncio.wait_for(told_abilities(model), LOOK_SECONDS)
@@ -99,7 +96,7 @@ async def effective_context(model: Model) -> int | None:
     with contextlib.suppress(ServerTrouble):
         if model.kind != OLLAMA:
             return (await told_abilities(model)).context
-        for running in _objects(await model.server.get(f"{model.server.root}/api/ps"), "models"):
+        for running in objects(await model.server.get(f"{model.server.root}/api/ps"), "models"):
             if model.model_id in {running.get("name"), running.get("model")}:
                 return _size(running.get("context_length"))
     return None
@@ -112,13 +109,11 @@ def refuses_tools(trouble: ServerTrouble) -> bool:
 
 
 async def told_abilities(model: Model) -> Abilities:
-    """Returns the abilities as reported by the server itself."""
-    context = _size(model.listed.get("max_model_len"))
     try:
         if model.kind == OLLAMA:
             return _from_ollama(await model.server.post(f"{model.server.root}/api/show", {"model": model.model_id}))
         if model.kind == LM_STUDIO:
-            for each in _objects(await model.server.get(f"{model.server.root}/api/v0/models"), "data"):
+            for each in objects(await model.server.get(f"{model.server.root}/api/v0/models"), "data"):
                 if each.get("id") == model.model_id:
                     return _from_lm_studio(each)
         if model.kind == LLAMA_CPP:
@@ -127,7 +122,7 @@ async def told_abilities(model: Model) -> Abilities:
     except ServerTrouble as trouble:
         if trouble.status is None:  # the server is away; otherwise it lacks the method
             raise
-    return Abilities(context=context)
+    return Abilities(context=_size(model.listed.get("max_model_len")))
 
 
 def _from_ollama(answer: object) -> Abilities:
@@ -180,11 +175,6 @@ def is_unloaded(model: Model) -> bool:
     """True if llama.cpp, with several models, would have to load this one only to answer a question about it."""
     status = model.listed.get("status")
     return isinstance(status, dict) and status.get("value") != "loaded"
-
-
-def _objects(value: object, key: str) -> list[dict[str, Any]]:
-    listed = value.get(key) if isinstance(value, dict) else None
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def _size(value: object) -> int | None:

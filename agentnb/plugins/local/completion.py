@@ -109,8 +109,6 @@ class _ThoughtSplitter:
 
 @dataclass
 class ModelAnswer:
-    """An answer in the making."""
-
     finish: str | None = None
     tokens: Tokens | None = None
     problem: str | None = None

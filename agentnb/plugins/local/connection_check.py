@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentnb.plugins.local.abilities import effective_context, find_out, keep_abilities, kept_abilities
-from agentnb.plugins.local.discovery import LARGER_CONTEXT, find_servers
+from agentnb.plugins.local.discovery import LARGER_CONTEXT, found_models
 from agentnb.plugins.local.server import ServerTrouble
 from agentnb.plugins.local.settings import is_loopback
 
@@ -17,44 +17,27 @@ if TYPE_CHECKING:
     from agentnb.plugins.local.settings import LocalSettings
 
 
-class Progress(NamedTuple):
-    """The progress of a download."""
-
-    step: str
-    percent: int | None
-
-    def __str__(self) -> str:
-        return self.step if self.percent is None else f"{self.step}: {self.percent} %"
-
-
-async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[Progress]:
+async def find_and_pull(settings: LocalSettings, name: str) -> AsyncIterator[str]:
     """Find the Ollama server that *settings* lead to, and download the model *name* with it."""
-    servers: dict[str, ModelServer] = {}
-    try:
-        ollama = (await find_servers(settings, servers)).pulls
-        if ollama is None:
+    async with found_models(settings) as found:
+        if found.pulls is None:
             raise ServerTrouble("No Ollama was found.", "Only Ollama can download models from here: start it.")
-        async for progress in pull(ollama, name):
+        async for progress in pull(found.pulls, name):
             yield progress
-    finally:
-        for server in servers.values():
-            await server.close()
 
 
-async def pull(server: ModelServer, name: str) -> AsyncIterator[Progress]:
+async def pull(server: ModelServer, name: str) -> AsyncIterator[str]:
     """Download the model *name*; yields each step, and each further percent."""
     last, success = None, False
     async for line in server.lines(f"{server.root}/api/pull", {"model": name, "stream": True}):
         if isinstance(error := line.get("error"), str):
             raise ServerTrouble(f"Ollama cannot download {name}: {error}", "Look up its name on ollama.com/library.")
         status = line.get("status")
-        step = status[:200] if isinstance(status, str) else "working"
-        success = success or step == "success"
+        progress = status[:200] if isinstance(status, str) else "working"
+        success = success or progress == "success"
         done, total = line.get("completed"), line.get("total")
-        percent = None
         if isinstance(done, int) and isinstance(total, int) and total > 0:
-            percent = min(100, done * 100 // total)
-        progress = Progress(step, percent)
+            progress += f": {min(100, done * 100 // total)} %"
         if progress != last:
             last = progress
             yield progress
@@ -76,14 +59,12 @@ class ConnectionResult(NamedTuple):
 
 async def check_connection(settings: LocalSettings) -> ConnectionResult:
     """Look for servers, and ask the model that would be used to answer with one word."""
-    servers: dict[str, ModelServer] = {}
-    try:
-        models = await find_servers(settings, servers)
-        lines = describe(models, settings)
-        if models.problem() is not None:
+    async with found_models(settings) as found:
+        lines = describe(found, settings)
+        if found.problem() is not None:
             return ConnectionResult(lines, works=False)
         wanted = settings.model
-        named = [each for each in models.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
+        named = [each for each in found.models if wanted is None or each.model_id in {wanted, f"{wanted}:latest"}]
         if not named:
             return ConnectionResult(
                 [*lines, f"There is no model {wanted}. Set AGENTNB_LOCAL_MODEL to one of these."], works=False
@@ -92,21 +73,19 @@ async def check_connection(settings: LocalSettings) -> ConnectionResult:
             return ConnectionResult([*lines, *await _try(named[0])], works=True)
         except ServerTrouble as trouble:
             return ConnectionResult([*lines, f"{named[0].model_id} does not answer: {trouble}"], works=False)
-    finally:
-        for server in servers.values():
-            await server.close()
 
 
 def describe(servers: FoundModels, settings: LocalSettings) -> list[str]:
     """Returns the servers and models that were found, and what is wrong."""
     lines = []
     for each in servers.servers:
-        lines.append(f"{each.kind} at {each.server.url}: {_counted(len(each.models))}")
+        count = len(each.models)
+        lines.append(f"{each.kind} at {each.server.url}: {count} {'model' if count == 1 else 'models'}")
         for model in each.models[:MOST_LISTED]:
             known = kept_abilities(model)
             lines.append(f"- {model.model_id}{f' ({known})' if known is not None else ''}")
-        if len(each.models) > MOST_LISTED:
-            lines.append(f"- and {len(each.models) - MOST_LISTED} more")
+        if count > MOST_LISTED:
+            lines.append(f"- and {count - MOST_LISTED} more")
     problem = servers.problem()
     if problem is not None:
         lines += [each for each in problem if each]
@@ -141,7 +120,3 @@ async def _try(model: Model) -> list[str]:
             f" Start the server with a larger one{f', as in {how}' if how else ''}."
         )
     return lines
-
-
-def _counted(number: int) -> str:
-    return "1 model" if number == 1 else f"{number} models"

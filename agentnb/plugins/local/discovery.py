@@ -6,16 +6,17 @@ Not checked: who listens on this machine's ports; on a machine that you share, s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble
+from agentnb.plugins.local.server import UNAVAILABLE, ModelServer, ServerTrouble, objects
 from agentnb.site_policy import site_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import AsyncIterator, Coroutine, Mapping
 
     from agentnb.plugins.local.settings import LocalSettings
 
@@ -101,11 +102,12 @@ class FoundModels:
         return next((each.server for each in self.servers if each.kind == OLLAMA), None)
 
 
-async def look_once(settings: LocalSettings) -> FoundModels:
-    """Look for servers, without keeping a connection to them."""
+@contextlib.asynccontextmanager
+async def found_models(settings: LocalSettings) -> AsyncIterator[FoundModels]:
+    """Look for servers; the connections to them are closed after the block."""
     known: dict[str, ModelServer] = {}
     try:
-        return await find_servers(settings, known)
+        yield await find_servers(settings, known)
     finally:
         for server in known.values():
             await server.close()
@@ -138,7 +140,9 @@ async def _look(server: ModelServer, patience: float) -> FoundServer | ServerTro
     if kind == OLLAMA:
         listed = await _with_digests(server, listed, patience)
     models = tuple(Model(each["id"], server, kind, each) for each in listed if "embed" not in each["id"].lower())
-    return FoundServer(server, kind, tuple(each for each in models if _is_allowed(each.model_id)))
+    policy = site_policy()
+    allowed = (each for each in models if policy.why_not("models", each.model_id, f"local/{each.model_id}") is None)
+    return FoundServer(server, kind, tuple(allowed))
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
@@ -153,22 +157,14 @@ async def _within(seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
         task.cancel()
 
 
-def _is_allowed(model: str) -> bool:
-    """True if the site's policy allows the model."""
-    return site_policy().why_not("models", model, f"local/{model}") is None
-
-
 async def _with_digests(server: ModelServer, listed: list[dict[str, Any]], patience: float) -> list[dict[str, Any]]:
     """Returns Ollama's models with their digests, which distinguish models of the same name."""
     try:
         tags = await _within(patience, server.get(f"{server.root}/api/tags"))
     except (ServerTrouble, asyncio.TimeoutError):
         return listed
-    models = tags.get("models") if isinstance(tags, dict) else None
     digests = {
-        each.get("name"): each.get("digest")
-        for each in (models if isinstance(models, list) else ())
-        if isinstance(each, dict) and isinstance(each.get("name"), str)
+        each["name"]: each.get("digest") for each in objects(tags, "models") if isinstance(each.get("name"), str)
     }
     return [{**each, "digest": digests.get(each["id"])} for each in listed]
 

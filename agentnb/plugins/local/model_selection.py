@@ -12,9 +12,10 @@ from agentnb.plugins.local.abilities import (
     is_unloaded,
     keep_abilities,
     kept_abilities,
+    look_up,
     told_abilities,
 )
-from agentnb.plugins.local.discovery import LOOK_SECONDS
+from agentnb.plugins.local.discovery import LOOK_SECONDS, find_servers
 from agentnb.plugins.local.server import ServerTrouble
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ class AbilityLookup:
         return f"Finding out what models can do: {self._done} of {self._done + len(self._waiting)}."
 
     def about(self, model: Model) -> str:
-        """Returns what is known about *model*, for the list of models."""
         known = kept_abilities(model) or self._partly.get(model.key)
         if known is not None:
             return "Cannot use tools." if known.tools is False else str(known)
@@ -113,7 +113,6 @@ class ModelChoice:
     """
 
     def __init__(self, settings: LocalSettings, tell: Callable[[], Awaitable[None]]) -> None:
-
         self.settings = settings
         self._lookup = AbilityLookup(tell)
         self._servers: dict[str, ModelServer] = {}
@@ -122,8 +121,6 @@ class ModelChoice:
 
     async def look(self) -> FoundModels:
         """Look for servers and models, and begin to find out their abilities."""
-        from agentnb.plugins.local.discovery import find_servers
-
         async with self._looking:
             self._discovered = await find_servers(self.settings, self._servers)
             self._lookup.begin(self._discovered.servers, self._model_called(None))
@@ -131,8 +128,6 @@ class ModelChoice:
 
     async def learn(self, session: LocalSession) -> None:
         """Find out whether the model of *session* uses tools, if its server reports it."""
-        from agentnb.plugins.local.abilities import look_up
-
         model = self.model_of(session)
         if model is not None:
             await look_up(model)
@@ -163,7 +158,6 @@ class ModelChoice:
         return f"The model {session.model or self.settings.model} is not available. Choose one of these: {there}."
 
     def options(self, session: LocalSession) -> list[dict[str, Any]]:
-        """Returns the config options of *session*: its model."""
         offered = self._offered()
         model = self.model_of(session) or next(iter(offered.values()), None)
         if model is None or self._discovered is None:
@@ -205,15 +199,12 @@ class ModelChoice:
         return offered
 
     async def tell(self, reply: AcpReply, session: LocalSession) -> None:
-        """Send the client the current options of *session* again."""
         if options := self.options(session):
             await reply.tell(update("config_option_update", config_options=options))
 
 
 def _warning(model: Model) -> dict[str, Any] | None:
     """Returns the warning to show above a conversation with *model* before it fails; None if there is none."""
-    from agentnb.plugins.local.abilities import kept_abilities
-
     known = kept_abilities(model)
     if known is None or known.tools is not False:
         return None

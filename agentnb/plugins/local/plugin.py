@@ -37,7 +37,7 @@ def _local(arguments: argparse.Namespace) -> int:
         return asyncio.run(_pull(settings, arguments.pull))
     if sys.stdin.isatty():
         complain("the agent speaks ACP on stdin and stdout: start it from an ACP client. To test, type --check.")
-    from agentnb.plugins.local.stdio import main as serve
+    from agentnb.plugins.local.agent import main as serve
 
     try:
         serve(__version__, settings)

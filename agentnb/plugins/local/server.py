@@ -6,6 +6,7 @@ The key goes only to the address that the user has set: a redirect to another ho
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -42,28 +43,20 @@ _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
+@dataclass(eq=False)
 class ServerTrouble(Exception):
     """A server cannot be used as it is; the message says what happened."""
 
-    def __init__(
-        self,
-        message: str,
-        todo: str = "",
-        *,
-        status: int | None = None,
-        pause: float | None = None,
-        transient: bool = False,
-        reason: str = "",
-        forbidden: bool = False,
-    ) -> None:
-        super().__init__(f"{message} {todo}".strip())
-        self.message = message
-        self.todo = todo
-        self.status = status
-        self.pause = pause
-        self.transient = transient
-        self.reason = reason
-        self.forbidden = forbidden
+    message: str
+    todo: str = ""
+    status: int | None = None
+    pause: float | None = None
+    transient: bool = False
+    reason: str = ""
+    forbidden: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.todo}".strip()
 
 
 async def _ignore(_: AnswerPart) -> None:
@@ -189,7 +182,9 @@ class ModelServer:
         if response.is_success:
             return
         async with self._naming_errors():
-            reason = self._hidden(_reason(await _body(response, limit=64 * 1024)))
+            reason = _reason(await _body(response, limit=64 * 1024))
+        if self._key:
+            reason = reason.replace(self._key, "…")
         words = f" It says: {reason}{'' if reason.endswith(_ENDS) else '.'}" if reason else ""
         if status in _REFUSED:
             raise self._unauthorized(status, reason)
@@ -262,9 +257,6 @@ class ModelServer:
         message = f"No server answers at {self.place}."
         return ServerTrouble(message, "Start it, or check the base URL.")
 
-    def _hidden(self, text: str) -> str:
-        return text.replace(self._key, "…") if self._key else text
-
 
 async def _as_events(response: httpx.Response) -> AsyncIterator[bytes]:
     """Yields the bytes of an event stream; an answer that came whole is turned into one event."""
@@ -301,6 +293,12 @@ def _reason(body: bytes) -> str:
     return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
 
 
+def objects(answer: object, key: str) -> list[dict[str, Any]]:
+    """Returns the objects in the list *key* of a server's answer."""
+    listed = answer.get(key) if isinstance(answer, dict) else None
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
 def _pause(header: str | None) -> float | None:
     try:
         seconds = float(header or "")
@@ -325,7 +323,6 @@ class EventStream:
         self.unreadable: int = 0
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """Yields the objects, until the stream ends or says that it is complete."""
         async for line in lines(self._pieces, LONGEST_LINE):
             name, _, value = line.partition(b":")
             if name.strip() != b"data":
@@ -333,16 +330,11 @@ class EventStream:
             if value.strip() == DONE:
                 self.done = True
                 return
-            event = self._read(value)
-            if event is not None:
+            try:
+                event = read_json(value)
+            except ValueError:
+                event = None
+            if isinstance(event, dict):
                 yield event
-
-    def _read(self, value: bytes) -> dict[str, Any] | None:
-        try:
-            event = read_json(value)
-        except ValueError:
-            event = None
-        if isinstance(event, dict):
-            return event
-        self.unreadable += 1
-        return None
+            else:
+                self.unreadable += 1

@@ -40,6 +40,5 @@ class LocalSession(AcpSession):
 
     @classmethod
     def restore(cls, record: dict[str, Any], **own: Any) -> Self:
-        """Returns the session that *record* was made from."""
         own |= {"model": record["model"], "without_tools": bool(record.get("without_tools"))}
         return super().restore(record, messages=list(record["messages"]), **own)

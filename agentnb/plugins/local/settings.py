@@ -74,7 +74,6 @@ def read_settings(
 
 
 def is_loopback(url: str) -> bool:
-    """True if *url* leads to this machine."""
     return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 
@@ -156,8 +155,8 @@ async def _listens(port: int) -> bool:
 
 async def _look(settings: LocalSettings) -> str:
     await asyncio.to_thread(import_module, "agentnb.plugins.local.discovery")  # in a thread: it loads the HTTP client
-    from agentnb.plugins.local.discovery import look_once
+    from agentnb.plugins.local.discovery import found_models
 
-    discovered = await look_once(settings)
-    is_there = discovered.servers or any(each.status is not None for each in discovered.troubles)
-    return "" if is_there else _NOBODY
+    async with found_models(settings) as found:
+        is_there = found.servers or any(each.status is not None for each in found.troubles)
+        return "" if is_there else _NOBODY

@@ -34,7 +34,6 @@ class _Lookups(InferenceStateSameProcess):  # type: ignore[misc]
         return None
 
     def get_module_info(self, sys_path: list[str] | None = None, full_name: str | None = None, **options: Any) -> Any:
-        """Returns where a module's file is."""
         path = options.pop("path", None)
         try:
             return functions._find_module(  # noqa: SLF001 - jedi's own search, without its change of sys.path

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agentnb.acp.fields import mapping
 from agentnb.agent.child import Child, inherited
 from agentnb.agent.programs import find_on_path
 from agentnb.errors import ProtocolError
@@ -180,8 +181,7 @@ class LanguageServer:
         wire = self._wire = _Wire(self.program)
         self.pid = self._within(wire.start(self.root), deadline)
         answer = self._within(wire.request("initialize", _hello(self.root)), deadline)
-        capabilities = answer.get("capabilities") if isinstance(answer, dict) else None
-        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        self.capabilities = mapping(mapping(answer).get("capabilities"))
         self.encoding = "utf-32" if self.capabilities.get("positionEncoding") == "utf-32" else "utf-16"
         self._tell(wire, "initialized", {})
         self._tell(wire, "workspace/didChangeConfiguration", {"settings": self.program.settings})
@@ -265,7 +265,8 @@ class _Wire:
         """Returns the diagnostics published for *version*, or published without a version after it was sent."""
         self._received = 0
         while True:
-            self._check()
+            if self.failure is not None:
+                raise ServerFailure(self.failure)
             known, problems = self._published.get(uri, (0, []))
             if known is None or known >= version:
                 return problems
@@ -280,10 +281,6 @@ class _Wire:
     def _write(self, data: bytes) -> None:
         if self._child is not None:
             self._child.write(data)
-
-    def _check(self) -> None:
-        if self.failure is not None:
-            raise ServerFailure(self.failure)
 
     def _fail(self, why: str) -> None:
         if self.failure is None:
@@ -342,13 +339,16 @@ class _Wire:
                 self._news.set()
 
     def _reply(self, method: str, params: Any) -> Any:
-        """Answer a request from the server."""
         match method:
             case "workspace/configuration":
                 return [self._setting(each.get("section")) for each in params["items"]]
-            case "client/registerCapability" | "client/unregisterCapability" | "window/workDoneProgress/create":
-                return None
-            case "window/showMessageRequest" | "workspace/diagnostic/refresh":
+            case (
+                "client/registerCapability"
+                | "client/unregisterCapability"
+                | "window/workDoneProgress/create"
+                | "window/showMessageRequest"
+                | "workspace/diagnostic/refresh"
+            ):
                 return None
             case "workspace/applyEdit":
                 return {"applied": False}
@@ -359,7 +359,7 @@ class _Wire:
     def _setting(self, section: Any) -> Any:
         value: Any = self._program.settings
         for part in section.split(".") if isinstance(section, str) and section else ():
-            value = value.get(part) if isinstance(value, dict) else None
+            value = mapping(value).get(part)
         return value
 
 

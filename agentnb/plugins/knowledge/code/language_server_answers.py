@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+from agentnb.acp.fields import mapping
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.language_server import LanguageServer, ServerFailure, server_for
-from agentnb.plugins.knowledge.code.magics import LARGEST_FILE, is_readable, lines_of, read_source
+from agentnb.plugins.knowledge.code.magics import LARGEST_FILE, NAME, is_readable, lines_of, read_source
 from agentnb.plugins.knowledge.code.records import CodeLocation, Diagnostic
 
 if TYPE_CHECKING:
@@ -44,13 +45,11 @@ _NOT_OF_CELLS = re.compile(
 _UNDEFINED = re.compile(r"F821|reportUndefinedVariable|undefined name .*")
 _OF_IPYTHON = frozenset({"display", "get_ipython", "In", "Out", "_", "__", "___", "exit", "quit"})
 _OF_HISTORY = re.compile(r"_i*\d*|_ih|_oh|_dh")
-_NAME = re.compile(r"[^\W\d]\w*")
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 
 T = TypeVar("T")
-Document = tuple[Path, str]
-Spot = tuple[Path, str, int, int]
-"""A document, and a line (from 1) and a column (from 0, in characters) in it."""
+Spot = tuple[str, Path, int, int]
+"""A text, the path that stands for it, and a line (from 1) and a column (from 0, in characters) in it."""
 
 
 class ServerAnswers:
@@ -67,14 +66,14 @@ class ServerAnswers:
 
     def locations(self, question: str, spot: Spot, module: NotebookModule) -> list[CodeLocation] | None:
         """Returns the places that a server gives; None if it gives none."""
-        path, text, line, column = spot
+        text, path, line, column = spot
         return self._answer(lambda ask: ask.locations(question, path, text, (line, column)), module, uses=True)
 
     def diagnostics(
-        self, document: Document, module: NotebookModule, variables: Callable[[], Collection[str]]
+        self, path: Path, text: str, module: NotebookModule, variables: Callable[[], Collection[str]]
     ) -> list[Diagnostic] | None:
         """Returns the diagnostics that a server finds; None if it does not answer."""
-        return self._answer(lambda ask: ask.diagnostics(*document, variables()), module, uses=False)
+        return self._answer(lambda ask: ask.diagnostics(path, text, variables()), module, uses=False)
 
     def offered(self, question: Question, ask: Callable[[ServerQuestion], list[T]], module: NotebookModule) -> list[T]:
         """Returns the answer to a question that only a server can answer; raises UsageError if there is none."""
@@ -112,8 +111,6 @@ class ServerAnswers:
 
 
 class ServerQuestion:
-    """One question to a server that runs."""
-
     def __init__(self, server: LanguageServer, module_path: Path, module: NotebookModule, deadline: float) -> None:
         self._server = server
         self.root: Path = server.root
@@ -134,8 +131,7 @@ class ServerQuestion:
             self._server.end()  # the next server reads all files
             return
         for path in map(Path, changed):
-            lines = self.lines(path)
-            self._server.show(path, "\n".join(lines), self._deadline)
+            self._server.show(path, "\n".join(self.lines(path)), self._deadline)
         for path in map(Path, gone):
             self._server.hide(path, self._deadline)
 
@@ -145,7 +141,7 @@ class ServerQuestion:
         if question == "references":
             params["context"] = {"includeDeclaration": True}
             if path != self.module_path:
-                self.show(self.module_path, self.module.text)
+                self.show_notebook()
             self.show_files_with(_word(self._texts[path], at))
         answer = self.request(f"textDocument/{question}", params)
         each = [answer] if isinstance(answer, dict) else answer if isinstance(answer, list) else []
@@ -162,7 +158,7 @@ class ServerQuestion:
         if not isinstance(self._server.capabilities.get("diagnosticProvider"), dict):
             return self._server.published(path, version, self._deadline)
         report = self.request("textDocument/diagnostic", {"textDocument": {"uri": path.as_uri()}})
-        problems = report.get("items") if isinstance(report, dict) else None
+        problems = mapping(report).get("items")
         return problems if isinstance(problems, list) else []
 
     def demand(self, question: Question) -> None:
@@ -175,8 +171,7 @@ class ServerQuestion:
     @property
     def resolves_actions(self) -> bool:
         """True if the server resolves the changes of a code action in a separate request."""
-        offered = self._server.capabilities.get("codeActionProvider")
-        return isinstance(offered, dict) and bool(offered.get("resolveProvider"))
+        return bool(mapping(self._server.capabilities.get("codeActionProvider")).get("resolveProvider"))
 
     def request(self, method: str, params: Any) -> Any:
         return self._server.request(method, params, self._deadline)
@@ -242,16 +237,14 @@ class ServerQuestion:
         if place is None:
             return None
         line, column, text = place
-        name = _NAME.match(text, column)
+        name = NAME.match(text, column)
         if path == self.module_path:
-            position = self.module.cell_position(line, column)
-            if position is None or name is None:
+            at = self.module.cell_at(line)
+            if at is None or name is None:
                 return None
-            cell = self.module.cell(position.cell_id)
-            line_text = lines_of(cell.source)[position.line - 1] if cell is not None else ""
-            return CodeLocation(
-                name=name[0], cell_id=position.cell_id, line=position.line, column=column, text=line_text
-            )
+            cell, line = at
+            text = lines_of(cell.source)[line - 1]
+            return CodeLocation(name=name[0], cell_id=cell.cell_id, line=line, column=column, text=text)
         if path.parent == self.module_path.parent and path.name.startswith("__agentnb_"):
             return None  # another notebook of this folder
         return CodeLocation(name=name[0] if name else path.stem, path=str(path), line=line, column=column, text=text)
@@ -259,8 +252,7 @@ class ServerQuestion:
     def _diagnostic(self, problem: Any, path: Path) -> Diagnostic | None:
         if not isinstance(problem, dict) or (problem.get("tags") and problem.get("severity") == _HINT):
             return None  # a hint to draw the code faded
-        span = problem.get("range")
-        place = self._place(path, span.get("start") if isinstance(span, dict) else None)
+        place = self._place(path, mapping(problem.get("range")).get("start"))
         if place is None:
             return None
         line, column, _ = place
@@ -272,22 +264,19 @@ class ServerQuestion:
         }
         if path != self.module_path:
             return Diagnostic(path=str(path), line=line, column=column, **fields)
-        position = self.module.cell_position(line, column)
-        if position is None:
-            return None
-        return Diagnostic(cell_id=position.cell_id, line=position.line, column=column, **fields)
+        at = self.module.cell_at(line)
+        return None if at is None else Diagnostic(cell_id=at[0].cell_id, line=at[1], column=column, **fields)
 
     def _is_of_notebooks(self, problem: Diagnostic, variables: Collection[str]) -> bool:
         cell = self.module.cell(problem.cell_id) if problem.cell_id is not None else None
         if cell is None:
             return False
-        line, _ = self.module.module_position(cell.cell_id, problem.line, problem.column)
-        text = self.module.lines[line - 1]
+        text = self.module.lines[self.module.module_line(cell.cell_id, problem.line) - 1]
         if text != lines_of(cell.source)[problem.line - 1]:
             return True  # the line had a magic: the error may come from agentnb's replacement
         if _NOT_OF_CELLS.fullmatch(problem.code) or _NOT_OF_CELLS.fullmatch(problem.message):
             return True
-        name = _NAME.match(text, problem.column)
+        name = NAME.match(text, problem.column)
         is_undefined = _UNDEFINED.fullmatch(problem.code) or _UNDEFINED.fullmatch(problem.message)
         known = name is not None and (name[0] in variables or name[0] in _OF_IPYTHON or _OF_HISTORY.fullmatch(name[0]))
         return bool(is_undefined and known)
@@ -297,7 +286,7 @@ def without_broken_cells(module: NotebookModule, text: str) -> str:
     """Returns *text*, which begins with the module's, with the cells that Python cannot parse blanked out."""
     lines = text.split("\n")
     for cell in module.cells:
-        first, _ = module.module_position(cell.cell_id, 1, 0)
+        first = module.module_line(cell.cell_id, 1)
         last = first + len(lines_of(cell.source)) - 1
         own = lines[first - 1 : last]
         if not is_readable("\n".join(own)):
@@ -326,7 +315,7 @@ def _states(root: Path) -> Iterator[tuple[str, tuple[int, int]]]:
 def _word(lines: Sequence[str], at: tuple[int, int]) -> str:
     """Returns the name at a line (from 1) and a column, or '' if there is none."""
     line, column = at
-    match = next((each for each in _NAME.finditer(lines[line - 1]) if each.start() <= column <= each.end()), None)
+    match = next((each for each in NAME.finditer(lines[line - 1]) if each.start() <= column <= each.end()), None)
     return "" if match is None else match[0]
 
 

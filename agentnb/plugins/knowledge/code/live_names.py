@@ -10,9 +10,8 @@ from inspect import getblock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-MOST_NAMES = 2_000
 MOST_SOURCE_LINES = 400
 """Lines read of a function whose cell may no longer be in the notebook."""
 UNKNOWN = "__agentnb_unknown__"
@@ -25,10 +24,9 @@ _CLASS_NAME = type.__dict__["__qualname__"]
 _CLASS_BASES = type.__dict__["__mro__"]
 
 
-def live_lines(variables: Mapping[str, Any], names: Iterable[str] | None = None) -> list[str]:
-    """Lines of Python that define the user's variables by their types."""
-    wanted = [name for name in (variables if names is None else names) if _is_name(name)][:MOST_NAMES]
-    return [line for name in wanted if name in variables for line in _lines(name, variables[name])]
+def live_lines(variables: Mapping[str, Any], name: str) -> list[str]:
+    """Returns lines of Python that define a variable of the user by its type; none if there is no such variable."""
+    return _lines(name, variables[name]) if _is_name(name) and name in variables else []
 
 
 def _is_name(name: str) -> bool:
@@ -51,9 +49,9 @@ def _lines(name: str, value: Any) -> list[str]:
     if module == "builtins" and _is_there(kind, module, qualified):
         return [f"{name} = {qualified}()"]
     imported = _imported(f"__agentnb_type_{name}", kind, module, qualified)
-    return (
-        [*imported, f"{name} = __agentnb_type_{name}()"] if imported[0].startswith("from") else [f"{name} = {UNKNOWN}"]
-    )
+    if not imported[0].startswith("from"):
+        return [f"{name} = {UNKNOWN}"]
+    return [*imported, f"{name} = __agentnb_type_{name}()"]
 
 
 def _module_lines(name: str, module: types.ModuleType) -> list[str]:

@@ -19,7 +19,8 @@ CODE_LINE_MAGICS = frozenset({"time", "timeit", "prun", "memit", "lprun", "debug
 LARGEST_FILE = 5_000_000
 """Characters of a file that is analysed."""
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+NAME = re.compile(r"[^\W\d]\w*")
+LINE_END = re.compile(r"\r\n|\r|\n")
 _ODD = re.compile("[\0\f\v\u2028\u2029\ud800-\udfff]")
 _CELL_MAGIC = re.compile(r"\s*%%(?P<name>\w*)")
 _CODE_MAGIC = re.compile(rf"\s*(?P<head>%(?:{'|'.join(sorted(CODE_LINE_MAGICS))})\s+(?:-\w+(?:\s+\d+)?\s+)*)(?=\S)")
@@ -30,7 +31,7 @@ _OPENING, _CLOSING = "([{", ")]}"
 
 def lines_of(source: str) -> list[str]:
     """Returns the lines of a cell without line ends; there is always at least one."""
-    return _LINE_END.split(source)
+    return LINE_END.split(source)
 
 
 def python_of(source: str) -> str:

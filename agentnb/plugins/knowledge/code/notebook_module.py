@@ -27,19 +27,6 @@ class CodeCell(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool = False
 
 
-class CellPosition(msgspec.Struct, frozen=True):
-    """A place in a cell."""
-
-    cell_id: str
-    line: int
-    column: int
-
-
-def in_execution_order(cells: Iterable[CodeCell]) -> list[CodeCell]:
-    """Returns the cells by execution count, then those that have not run, in the notebook's order."""
-    return sorted(cells, key=lambda cell: (cell.count is None, cell.count or 0))
-
-
 class NotebookModule:
     def __init__(self, cells: Iterable[CodeCell]) -> None:
         lines: list[str] = []
@@ -47,7 +34,8 @@ class NotebookModule:
         self._starts: list[int] = []  # for each cell, the number of lines before it
         self.left_out: int = 0
         characters = 0
-        for cell in in_execution_order(cells):
+        # Cells that have not run come last, in the notebook's order.
+        for cell in sorted(cells, key=lambda cell: (cell.count is None, cell.count or 0)):
             own = lines_of(closed(python_of(cell.source)))
             characters += len(cell.source)
             if len(lines) + len(own) > MOST_LINES or characters > MOST_CHARACTERS:
@@ -64,16 +52,16 @@ class NotebookModule:
         at = self._places.get(cell_id)
         return None if at is None else self.cells[at]
 
-    def module_position(self, cell_id: str, line: int, column: int) -> tuple[int, int]:
-        """Returns the line (from 1) and the column (from 0) in the module of a place in one of its cells."""
-        return self._starts[self._places[cell_id]] + line, column
+    def module_line(self, cell_id: str, line: int) -> int:
+        """Returns the line in the module of a line of one of its cells, both from 1; columns are the same."""
+        return self._starts[self._places[cell_id]] + line
 
-    def cell_position(self, line: int, column: int) -> CellPosition | None:
-        """Returns the place in a cell of a line (from 1) and a column of the module; None past the end."""
+    def cell_at(self, line: int) -> tuple[CodeCell, int] | None:
+        """Returns the cell that a line of the module is in, and the line in it, both from 1; None past the end."""
         at = bisect_right(self._starts, line - 1) - 1
         if at < 0 or line > len(self.lines):
             return None
-        return CellPosition(self.cells[at].cell_id, line - self._starts[at], column)
+        return self.cells[at], line - self._starts[at]
 
 
 def in_order(locations: Iterable[CodeLocation], module: NotebookModule) -> list[CodeLocation]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.acp.fields import mapping, objects
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.language_server_answers import MOST_FOUND, ServerQuestion, file_path
 from agentnb.plugins.knowledge.code.magics import is_readable, lines_of, python_of, read_source
@@ -57,7 +58,7 @@ def _span(service: CodeService, place: CodePlace, text: str) -> Span:
         cell = module.cell(place.cell_id)
         if cell is None:
             raise no_cell(place.cell_id)
-        first, _ = module.module_position(cell.cell_id, 1, 0)
+        first = module.module_line(cell.cell_id, 1)
         lines = lines[first - 1 :][: len(lines_of(cell.source))]
         line = None if line is None else first + line - 1
     if line is None:
@@ -86,8 +87,8 @@ def workspace_symbols(asking: ServerQuestion, query: str) -> list[CodeLocation]:
 def _symbols(
     asking: ServerQuestion, answer: Any, path: Path, above: str = "", depth: int = 0
 ) -> Iterator[CodeLocation]:
-    for each in answer if isinstance(answer, list) and depth < MOST_DEPTH else ():
-        if not isinstance(each, dict) or not isinstance(name := each.get("name"), str):
+    for each in objects(answer) if depth < MOST_DEPTH else ():
+        if not isinstance(name := each.get("name"), str):
             continue
         place = asking.location(each.get("location") or {"uri": path.as_uri(), "range": each.get("selectionRange")})
         holder = each.get("containerName") or above
@@ -104,7 +105,7 @@ def actions(asking: ServerQuestion, path: Path, text: str, span: Span) -> list[C
     asking.show_notebook()
     raw = asking.problems(path, text)
     (first, last), uri = span, path.as_uri()
-    inside = [each for each in raw if isinstance(each, dict) and _touches(each.get("range"), first[0], last[0])]
+    inside = [each for each in objects(raw) if _touches(each.get("range"), first[0], last[0])]
     answer = asking.request(
         QUESTIONS["actions"].method,
         {
@@ -113,8 +114,7 @@ def actions(asking: ServerQuestion, path: Path, text: str, span: Span) -> list[C
             "context": {"diagnostics": inside, "triggerKind": 1},
         },
     )
-    offered = [each for each in answer if isinstance(each, dict)] if isinstance(answer, list) else []
-    made = (_action(asking, each) for each in offered[:MOST_ACTIONS])
+    made = (_action(asking, each) for each in objects(answer)[:MOST_ACTIONS])
     return [each for each in made if each is not None and each.changes]
 
 
@@ -135,12 +135,9 @@ def _action(asking: ServerQuestion, offered: dict[str, Any]) -> CodeAction | Non
 
 def _changes(asking: ServerQuestion, edit: Any) -> Iterator[TextChange]:
     """Yields the text changes of a ``WorkspaceEdit``."""
-    if not isinstance(edit, dict):
-        return
-    documents = edit.get("documentChanges")
+    documents = mapping(edit).get("documentChanges")
     if not isinstance(documents, list):
-        changes = edit.get("changes")
-        pairs = changes.items() if isinstance(changes, dict) else ()
+        pairs = mapping(mapping(edit).get("changes")).items()
         documents = [{"textDocument": {"uri": uri}, "edits": edits} for uri, edits in pairs]
     for each in documents:
         try:

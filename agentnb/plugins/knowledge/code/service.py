@@ -9,13 +9,13 @@ import os
 import re
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.code.deadline import Deadline
-from agentnb.plugins.knowledge.code.language_server_answers import CHOOSE, NEEDS_SERVER, ServerAnswers
+from agentnb.plugins.knowledge.code.language_server_answers import ServerAnswers
 from agentnb.plugins.knowledge.code.live_names import live_lines
-from agentnb.plugins.knowledge.code.magics import lines_of, python_of, read_source
+from agentnb.plugins.knowledge.code.magics import NAME, lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.notebook_module import NotebookModule, in_order, no_cell
 from agentnb.plugins.knowledge.code.records import (
     QUESTIONS,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.knowledge.code.jedi_analysis import JediAnalysis
     from agentnb.plugins.knowledge.code.language_server import ServerProgram
+    from agentnb.plugins.knowledge.code.language_server_answers import Spot
     from agentnb.plugins.knowledge.code.notebook_module import CodeCell
     from agentnb.plugins.knowledge.code.records import Renaming
 
@@ -47,7 +48,6 @@ MOST_COMPLETIONS = 100
 MOST_DOCS = 4_000
 LONGEST_SYMBOL = 500
 
-_NAME = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _EXPRESSION = re.compile(r"[^\W\d]\w*(?:\.\w+|\([^()\n]*\)|\[[^\[\]\n]*\])*\.?\w*$")
 _OWN_MODULE = re.compile(r"__agentnb_(?:notebook|live)_\d+__\.")
@@ -64,7 +64,7 @@ class CodeService:
         cells: Callable[[], Sequence[CodeCell]],
         variables: Callable[[], Mapping[str, Any]] = dict,
         seconds: float = SECONDS,
-        language_server: Callable[[], ServerProgram | None] | None = None,
+        language_server: Callable[[], ServerProgram | None] = lambda: None,
     ) -> None:
         self.root: Path = Path(os.path.realpath(root))
         self._cells = cells
@@ -76,22 +76,20 @@ class CodeService:
         self.live_path: Path = self.root / f"__agentnb_live_{number}__.py"
         self._deadline = Deadline()
         self._analysis: JediAnalysis | None = None
-        self._server = None
-        if language_server is not None:
-            self._server = ServerAnswers(self.root, self.module_path, language_server, seconds)
+        self._server = ServerAnswers(self.root, self.module_path, language_server, seconds)
         self._read: tuple[tuple[CodeCell, ...], NotebookModule] = (), NotebookModule(())
 
     @property
     def failure(self) -> str:
         """Returns, as whole sentences, why jedi gave the last answer instead of the language server; else empty."""
-        return "" if self._server is None else self._server.failure
+        return self._server.failure
 
     def ask(self, question: str, place: CodePlace) -> list[Any]:
         """Answer a question, given by its name, that changes nothing."""
         if question == "problems":
             return self.diagnostics(place if place.cell_id or place.path else None)
         if QUESTIONS[question].method:
-            return self._offered(question, place)
+            return self._server.offered(QUESTIONS[question], server_request(self, question, place), self.module())
         methods: dict[str, Callable[[CodePlace], list[Any]]] = {
             "definition": self.definition,
             "references": self.references,
@@ -99,13 +97,6 @@ class CodeService:
             "complete": self.completions,
         }
         return methods[question](place)
-
-    def _offered(self, question: str, place: CodePlace) -> list[Any]:
-        """Answer a question that only a language server answers."""
-        question_type = QUESTIONS[question]
-        if self._server is None:
-            raise UsageError(NEEDS_SERVER.format(question_type.needs), hint=CHOOSE)
-        return self._server.offered(question_type, server_request(self, question, place), self.module())
 
     def definition(self, place: CodePlace) -> list[CodeLocation]:
         """Returns where the name at *place* is defined; jedi is asked first, then the language server."""
@@ -138,7 +129,7 @@ class CodeService:
         if place is not None and place.path is not None:
             path = self.file(place.path)
             text = read_source(path)
-            problems = self._problems(path, text)
+            problems = self._server.diagnostics(path, text, self.module(), self.variables)
             return list(_syntax_errors(text, path=str(path))) if problems is None else problems
         cells = self.chosen_cells(place)
         errors = [
@@ -148,7 +139,8 @@ class CodeService:
             for problem in _syntax_errors(python_of(cell.source), cell_id=cell.cell_id)
         ]
         wanted = {cell.cell_id for cell in cells}
-        more = self._problems(self.module_path, self.module().text) or []
+        module = self.module()
+        more = self._server.diagnostics(self.module_path, module.text, module, self.variables) or []
         return [*errors, *(each for each in more if each.cell_id in wanted)]
 
     def chosen_cells(self, place: CodePlace | None) -> list[CodeCell]:
@@ -163,7 +155,6 @@ class CodeService:
         return Path(os.path.realpath(self.root / Path(path).expanduser()))
 
     def module(self) -> NotebookModule:
-        """Returns the notebook's current cells as one module."""
         cells = tuple(self._cells())
         if cells != self._read[0]:
             self._read = cells, NotebookModule(cells)
@@ -171,22 +162,12 @@ class CodeService:
 
     def _begin(self) -> None:
         """Clear the language server's last failure, since the next question may not reach the server."""
-        if self._server is not None:
-            self._server.failure = ""
-
-    def _problems(self, path: Path, text: str) -> list[Diagnostic] | None:
-        """Returns the language server's diagnostics for a document; None if no server answers."""
-        if self._server is None:
-            return None
-        return self._server.diagnostics((path, text), self.module(), self.variables)
+        self._server.failure = ""
 
     def _located(self, question: str, place: CodePlace) -> list[CodeLocation] | None:
         """Returns the places that the language server gives; None if no server answers."""
-        if self._server is None:
-            return None
         module = self.module()
-        text, path, line, column = self.resolved(place, module, may_be_open=False)
-        locations = self._server.locations(question, (path, text, line, column), module)
+        locations = self._server.locations(question, self.resolved(place, module), module)
         return None if locations is None else in_order(locations, module)
 
     def _answer(self, place: CodePlace, ask: Callable[[_Question], T], *, may_be_open: bool = False) -> T:
@@ -211,10 +192,7 @@ class CodeService:
                 f"The code could not be analysed: {type(error).__name__}.", hint="Ask about another place."
             ) from error
 
-    def resolved(
-        self, place: CodePlace, module: NotebookModule, *, may_be_open: bool = False
-    ) -> tuple[str, Path, int, int]:
-        """Returns the text of *place*, the path that stands for it, and the line and column in it."""
+    def resolved(self, place: CodePlace, module: NotebookModule, *, may_be_open: bool = False) -> Spot:
         symbol = place.symbol.strip() if place.symbol is not None else None
         if symbol is not None:
             plain = symbol.removesuffix(".") if may_be_open else symbol
@@ -234,19 +212,13 @@ class CodeService:
         if cell is None:
             raise no_cell(place.cell_id)
         line, column = _position(place, lines_of(python_of(cell.source)), symbol, "The cell")
-        return module.text, path, *module.module_position(cell.cell_id, line, column)
+        return module.text, path, module.module_line(cell.cell_id, line), column
 
 
 class _Question:
     """One question, on the thread of the analysis."""
 
-    def __init__(
-        self,
-        service: CodeService,
-        analysis: JediAnalysis,
-        module: NotebookModule,
-        where: tuple[str, Path, int, int],
-    ) -> None:
+    def __init__(self, service: CodeService, analysis: JediAnalysis, module: NotebookModule, where: Spot) -> None:
         text, path, line, column = where
         self._service = service
         self._analysis = analysis
@@ -310,7 +282,7 @@ class _Question:
             (number, match.start(), match[0])
             for number, line in enumerate(self._module.lines, 1)
             if any(name in line for name in names)
-            for match in _NAME.finditer(line)
+            for match in NAME.finditer(line)
             if match[0] in names and (number, match.start()) not in known
         )
         for number, column, name in islice(places, MOST_CHECKED):
@@ -328,8 +300,8 @@ class _Question:
         expression = _EXPRESSION.search(row[max(0, end - LONGEST_SYMBOL) : end])
         if expression is None:
             return None
-        name = _NAME.match(expression[0])
-        lines = [] if name is None else live_lines(self._service.variables(), [name[0]])
+        name = NAME.match(expression[0])
+        lines = [] if name is None else live_lines(self._service.variables(), name[0])
         if not lines:
             return None
         text = "".join(f"{each}\n" for each in [*lines, expression[0]])
@@ -349,15 +321,13 @@ class _Question:
         line, column = name.line or 0, name.column or 0
         fields = {"name": name.name, "kind": name.type, "full_name": name.full_name or ""}
         if self._is_in_notebook(name):
-            position = self._module.cell_position(line, column)
-            if position is None:
+            at = self._module.cell_at(line)
+            if at is None:
                 return None
             fields["full_name"] = ""
-            cell = self._module.cell(position.cell_id)
-            text = lines_of(cell.source)[position.line - 1] if cell is not None else ""
-            return CodeLocation(
-                cell_id=position.cell_id, line=position.line, column=position.column, text=text, **fields
-            )
+            cell, line = at
+            text = lines_of(cell.source)[line - 1]
+            return CodeLocation(cell_id=cell.cell_id, line=line, column=column, text=text, **fields)
         if name.module_path is None or name.module_path == self._service.live_path or not line:
             if name.module_path is not None and name.type != "module":
                 return None
@@ -367,17 +337,15 @@ class _Question:
         return CodeLocation(path=str(name.module_path), line=line, column=column, text=text, **fields)
 
 
-class _Occurrence:
+class _Occurrence(NamedTuple):
     """A name in a cell, with the interface of jedi's names."""
 
-    type = "statement"
-    full_name = ""
-
-    def __init__(self, name: str, line: int, column: int, module_path: Path) -> None:
-        self.name = name
-        self.line = line
-        self.column = column
-        self.module_path = module_path
+    name: str
+    line: int
+    column: int
+    module_path: Path
+    type: str = "statement"
+    full_name: str = ""
 
 
 def _position(place: CodePlace, lines: Sequence[str], symbol: str | None, where: str) -> tuple[int, int]:

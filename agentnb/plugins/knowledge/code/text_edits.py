@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.code.magics import is_readable, lines_of, python_of, read_source
+from agentnb.plugins.knowledge.code.magics import LINE_END, NAME, is_readable, lines_of, python_of, read_source
 from agentnb.plugins.knowledge.code.records import Renaming, TextChange
 
 if TYPE_CHECKING:
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
 
     from agentnb.plugins.knowledge.code.notebook_module import CodeCell, NotebookModule
     from agentnb.plugins.knowledge.code.records import CodeLocation
-
-
-_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def renaming(
@@ -75,8 +71,7 @@ def _notes(module: NotebookModule, old_name: str, new_name: str) -> Iterable[str
 
 def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: str) -> str:
     """Returns *text* with *old* replaced by *new* at each line (from 1) and column."""
-    starts = [0]
-    starts += [match.end() for match in re.finditer(r"\r\n|\r|\n", text)]
+    starts = _line_starts(text)
     for line, column in sorted(set(positions), reverse=True):
         at = starts[line - 1] + column
         if text[at : at + len(old)] != old:
@@ -85,8 +80,12 @@ def _replaced(text: str, positions: Iterable[tuple[int, int]], old: str, new: st
     return text
 
 
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in LINE_END.finditer(text))]
+
+
 def _has_word(text: str, word: str) -> bool:
-    return word in text and any(match[0] == word for match in _NAME.finditer(text))
+    return word in text and any(match[0] == word for match in NAME.finditer(text))
 
 
 def _cells(count: int) -> str:
@@ -96,7 +95,6 @@ def _cells(count: int) -> str:
 LARGEST_TEXT = 5_000_000
 """Characters that a changed cell or file may have."""
 MOST_EDITS = 5_000
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class UnusableEdit(Exception):
@@ -136,7 +134,7 @@ def read_edits(edits: Any, lines: Sequence[str], characters: Callable[[str, int]
 
 def edited(text: str, edits: Sequence[TextEdit]) -> str:
     """Apply *edits*, which do not overlap, to *text*."""
-    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    starts = _line_starts(text)
     for start, end, new in reversed(edits):
         first, last = starts[start[0]] + start[1], starts[end[0]] + end[1]
         text = text[:first] + new + text[last:]
@@ -147,16 +145,15 @@ def edited(text: str, edits: Sequence[TextEdit]) -> str:
 
 def cell_changes(module: NotebookModule, edits: Iterable[TextEdit]) -> list[TextChange]:
     """Turn *edits* of the notebook's module into changes of its cells."""
-    by_cell: dict[str, list[TextEdit]] = {}
+    by_cell: dict[CodeCell, list[TextEdit]] = {}
     for each in edits:
         cell, own = _in_cell(module, each)
-        by_cell.setdefault(cell.cell_id, []).append(own)
+        by_cell.setdefault(cell, []).append(own)
     changes = []
-    for cell_id, own_edits in by_cell.items():
-        source = _cell(module, cell_id).source
-        after = same_end(source, edited(source, own_edits))
-        if after != source:
-            changes.append(TextChange(before=source, after=after, count=len(own_edits), cell_id=cell_id))
+    for cell, own_edits in by_cell.items():
+        after = same_end(cell.source, edited(cell.source, own_edits))
+        if after != cell.source:
+            changes.append(TextChange(before=cell.source, after=after, count=len(own_edits), cell_id=cell.cell_id))
     return changes
 
 
@@ -167,27 +164,20 @@ def same_end(before: str, after: str) -> str:
 
 def _in_cell(module: NotebookModule, edit: TextEdit) -> tuple[CodeCell, TextEdit]:
     """Returns the cell that an edit of the module falls in, and the edit relative to that cell."""
-    start = module.cell_position(edit.start[0] + 1, edit.start[1])
+    start = module.cell_at(edit.start[0] + 1)
     if start is None:
         raise UnusableEdit("It changes text after the last cell.")
-    cell, text = _cell(module, start.cell_id), edit.text
-    lines = lines_of(cell.source)
-    last = start.line - 1 + edit.end[0] - edit.start[0], edit.end[1]
+    (cell, line), text = start, edit.text
+    lines, first = lines_of(cell.source), line - 1
+    last = first + edit.end[0] - edit.start[0], edit.end[1]
     if last[0] == len(lines) and last[1] == 0:  # the edit ends at the beginning of the next cell
         last, text = (len(lines) - 1, len(lines[-1])), text.removesuffix("\n")
     if last[0] >= len(lines):
         raise UnusableEdit("A single edit spans several cells.")
     python = lines_of(python_of(cell.source))
-    if cell.is_cut or any(lines[at] != python[at] for at in range(start.line - 1, last[0] + 1)):
+    if cell.is_cut or any(lines[at] != python[at] for at in range(first, last[0] + 1)):
         raise UnusableEdit("The lines contain a magic, or the cell is too long.")
-    return cell, TextEdit((start.line - 1, start.column), last, text)
-
-
-def _cell(module: NotebookModule, cell_id: str) -> CodeCell:
-    cell = module.cell(cell_id)
-    if cell is None:
-        raise UnusableEdit("It changes a cell that no longer exists.")
-    return cell
+    return cell, TextEdit((first, edit.start[1]), last, text)
 
 
 def _apart(edits: list[TextEdit]) -> list[TextEdit]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentnb.errors import UsageError
+from agentnb.plugins.knowledge.distributions import read_entry_points
 from agentnb.plugins.knowledge.skills.skill_files import read_file
 
 if TYPE_CHECKING:
@@ -54,17 +55,13 @@ class DeclaredTool(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_entries(text: str) -> list[ToolEntry]:
     """Returns the tools that a distribution's ``entry_points.txt`` names; for a duplicate name the first counts."""
-    section, entries = "", dict[str, ToolEntry]()
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            section = line.strip("[] ")
-        elif section == ENTRY_POINTS and "=" in line and len(entries) < MOST_TOOLS:
-            name, target = (each.strip() for each in line.split("=", 1))
-            module, _, function = target.partition("[")[0].strip().partition(":")
-            parts = [*module.split("."), function]
-            if all(each.isidentifier() for each in parts) and name.replace("-", "_").isidentifier():
-                entries.setdefault(name, ToolEntry(name=name, module=module, function=function))
-    return [*entries.values()]
+    entries: dict[str, ToolEntry] = {}
+    for name, target in read_entry_points(text, ENTRY_POINTS):
+        module, _, function = target.partition(":")
+        parts = [*module.split("."), function]
+        if all(each.isidentifier() for each in parts) and name.replace("-", "_").isidentifier():
+            entries.setdefault(name, ToolEntry(name=name, module=module, function=function))
+    return [*entries.values()][:MOST_TOOLS]
 
 
 def read_tool(site: Path, entry: ToolEntry) -> DeclaredTool:

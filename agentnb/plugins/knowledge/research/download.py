@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import html
+import os
 import re
 import shutil
 import sys
@@ -28,7 +29,7 @@ from agentnb.plugins.knowledge.research.unpack import unpacked
 from agentnb.safe_json import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 LARGEST = 200 * 1024 * 1024
 """Bytes of an archive that is fetched."""
@@ -46,8 +47,6 @@ _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tar.xz")
 
 
 class _Offer(msgspec.Struct, frozen=True):
-    """A file that the package index offers."""
-
     name: str
     url: str
     sha256: str = ""
@@ -61,17 +60,14 @@ def check_version(package: str, version: str) -> None:
         raise UsageError(f"{version!r} is not a valid version.", hint='For example: "1.2.0".')
 
 
-async def fetched_source(
-    package: str, version: str, folder: Path, *, environ: Mapping[str, str], python: str = sys.executable
-) -> PackageSource:
+async def fetched_source(package: str, version: str, folder: Path) -> PackageSource:
     """Returns the source of *package* in *version*, downloaded if it is not there yet; none of it is run."""
     check_version(package, version)
     kept = folder / f"{normal_name(package)}-{version}"
     if not await asyncio.to_thread(kept.is_dir):
         scratch = await asyncio.to_thread(_scratch, folder)
         try:
-            archive = await _wheel(package, version, scratch, environ, python)
-            archive = archive or await _source_archive(package, version, scratch, environ, python)
+            archive = await _wheel(package, version, scratch) or await _source_archive(package, version, scratch)
             await asyncio.to_thread(unpacked, archive, kept)
         finally:
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
@@ -89,29 +85,26 @@ def _fetched_wheel(folder: Path) -> Path | None:
     return next((each for each in folder.iterdir() if each.suffix == ".whl" and each.stat().st_size <= LARGEST), None)
 
 
-async def _wheel(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path | None:
+async def _wheel(package: str, version: str, into: Path) -> Path | None:
     """Download the wheel with pip; returns None if the index has none for this Python."""
     quiet = ("--no-input", "--disable-pip-version-check", "-q")
     words = ("download", "--no-deps", "--only-binary=:all:", "--dest", str(into), "--", f"{package}=={version}")
-    status, output = await _run([python, "-I", "-m", "pip", *quiet, *words], into, environ)
+    status, output = await _run([sys.executable, "-I", "-m", "pip", *quiet, *words], into)
     if status == 0:
         return await asyncio.to_thread(_fetched_wheel, into)
     if "No module named pip" in output:
         raise UsageError("pip is not installed here, so no version can be fetched.", hint="python -m ensurepip")
     if "No matching distribution" in output or "from versions" in output:
         return None
-    reason = Credentials(dict(environ)).hidden(
-        output.strip().splitlines()[-1][:500] if output.strip() else f"status {status}"
-    )
-    raise UsageError(f"pip could not fetch {package} {version}: {reason}")
+    reason = output.strip().splitlines()[-1][:500] if output.strip() else f"status {status}"
+    raise UsageError(f"pip could not fetch {package} {version}: {Credentials(os.environ).hidden(reason)}")
 
 
-async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> tuple[int, str]:
+async def _run(command: Sequence[str], cwd: Path) -> tuple[int, str]:
     """Run *command*; returns its status, and what it wrote to stdout and stderr."""
     running = await asyncio.create_subprocess_exec(
         *command,
         cwd=cwd,
-        env=dict(environ),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -128,9 +121,9 @@ async def _run(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) ->
     return running.returncode or 0, output.decode("utf-8", "replace")
 
 
-async def _source_archive(package: str, version: str, into: Path, environ: Mapping[str, str], python: str) -> Path:
+async def _source_archive(package: str, version: str, into: Path) -> Path:
     """Download the source distribution from the index that pip uses."""
-    status, output = await _run([python, "-I", "-c", _INDEX], into, environ)
+    status, output = await _run([sys.executable, "-I", "-c", _INDEX], into)
     if status or not output.strip().startswith(("http://", "https://")):
         raise UsageError("pip does not say where its index is.", hint="pip config debug")
     index = output.strip().splitlines()[-1]
@@ -151,7 +144,7 @@ async def _source_archive(package: str, version: str, into: Path, environ: Mappi
         message = f"The package index has no {package} {version} (status {error.response.status_code})."
         raise UsageError(message, hint="Check the name of the distribution.") from None
     except httpx.HTTPError as error:
-        output = Credentials(dict(environ)).hidden(str(error) or type(error).__name__)
+        output = Credentials(os.environ).hidden(str(error) or type(error).__name__)
         raise UsageError(f"The package index could not be read: {output[:300]}") from None
     if offer.sha256 and hashlib.sha256(data).hexdigest() != offer.sha256:
         raise UsageError(f"{offer.name} is not the file that the index describes: its hash differs.")

@@ -216,7 +216,7 @@ def keep_findings(source: PackageSource, question: str, findings: Sequence[Resea
     if record.findings:
         with suppress(OSError):  # keeping the findings is optional
             _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(_path(source.package, source.version), msgspec.json.encode(record), mode=0o600)
+            write_atomically(_path(source.package, source.version), msgspec.json.encode(record))
 
 
 def forget_findings(package: str | None = None, version: str | None = None) -> int:

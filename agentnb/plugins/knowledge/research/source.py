@@ -60,14 +60,16 @@ def installed_source(package: str, paths: Iterable[str] | None = None, *, unpack
         folder = unpacked(zipped, unpack_to / f"{normal_name(name)}-{version}-egg")
         return _checked(PackageSource(package=name, version=version, root=folder, places=(folder,)))
     editable = linked_folder(distribution.read_text("direct_url.json"))
-    places = [*_recorded(distribution, site)] if editable is None else [*_of_project(distribution, editable)]
-    root = site if editable is None else editable
-    stubs = [] if editable is not None else [*_stubs(name, site)]
+    if editable is None:
+        stubs = site / f"{re.sub(r'[-.]+', '_', name.lower())}-stubs"  # of another distribution (PEP 561)
+        root, places = site, [*_recorded(distribution, site), stubs]
+    else:
+        root, places = editable, [*_of_project(distribution, editable)]
     own = PackageSource(
         package=name,
         version=version,
         root=root.resolve(),
-        places=_real([*places, *stubs]),
+        places=_real(places),
         is_editable=editable is not None,
     )
     return _checked(msgspec.structs.replace(own, notes=tuple(_notes(own))))
@@ -174,14 +176,6 @@ def _of_project(distribution: metadata.Distribution, folder: Path) -> Iterator[P
         places = [each for each in found_there if each.name not in {"tests", "test", "docs", "examples"}]
     yield from places[:MOST_PLACES]
     yield from (folder / name for name in ("docs", "doc", "README.md", "README.rst") if (folder / name).exists())
-
-
-def _stubs(name: str, site: Path) -> Iterator[Path]:
-    """Yields stubs that a separate distribution installs (PEP 561)."""
-    top = re.sub(r"[-.]+", "_", name.lower())
-    folder = site / f"{top}-stubs"
-    if folder.is_dir():
-        yield folder
 
 
 def _real(places: Iterable[Path]) -> tuple[Path, ...]:

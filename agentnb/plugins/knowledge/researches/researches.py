@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from agentnb.acp.fields import mapping
 from agentnb.errors import AgentError, AgentnbError, PermissionDenied, UsageError
 from agentnb.folders import data_folder
 from agentnb.host.agents.tools import ToolsForAgent
@@ -106,26 +107,6 @@ def _is_own_tool(request: PolicyRequest) -> bool:
 
 ABOUT = ServerAbout(name="agentnb-research", title="A package's source", instructions=INSTRUCTIONS, tools=TOOLS)
 
-
-class ResearchTools:
-    def __init__(self, run: Callable[[str, Any], Awaitable[Any]]) -> None:
-        self._run = run
-        self._served = ToolsForAgent(ABOUT)
-
-    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
-        """Carry out a call; see :class:`agentnb.kernel.server.ToolCaller`."""
-        result: dict[str, Any] = await self._run(name, arguments)
-        return result
-
-    async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
-        """The MCP server of the tools; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
-        del taken
-        return await self._served.serve(agent, self, SERVER)
-
-    def close(self) -> None:
-        self._served.close()
-
-
 if TYPE_CHECKING:
     Authorize = Callable[[PolicyRequest], Awaitable[PolicyRequest]]
 
@@ -144,8 +125,6 @@ GRACE = 3.0
 
 
 class Researches:
-    """The research runs of one host."""
-
     def __init__(self, host: Host) -> None:
         self.seconds = SECONDS
         self.tokens = TOKENS
@@ -207,7 +186,7 @@ class Researches:
         check_version(package, version)
         title = f"Fetch {package} {version} from the package index, to read its source"
         await authorize(PolicyRequest(kind="permission", title=title, asked="fetch"))
-        return await fetched_source(package, version, folder, environ=os.environ)
+        return await fetched_source(package, version, folder)
 
     def forget(self, package: str | None = None, version: str | None = None) -> int:
         """Forget the findings about a package, or about all; returns how many had been kept."""
@@ -262,18 +241,17 @@ class ResearchRun:
         self.findings: tuple[ResearchFinding, ...] = ()
         self._ended = asyncio.Event()
         self._has_returned = False
-        tools = ResearchTools(self.call)
+        self._served = ToolsForAgent(ABOUT)
         self.conversation: Conversation = Conversation(
             host,
             _configuration(parent, source),
             tab_id=new_id(),
             mode="deny",
             title=f"Research: {source.package} {source.version}",
-            tools=tools,
+            tools=self,
             is_hidden=True,
         )
         self.conversation.permissions.limit = ResearchLimit(self._sources)
-        self._tools = tools
 
     async def result(self, seconds: float, tokens: int) -> Research:
         """Prompt the agent, and wait for its result; raises AgentError after *seconds*."""
@@ -293,12 +271,17 @@ class ResearchRun:
         finally:
             unwatch()
             conversation.turns.cancel(turn_id)
-            self._tools.close()
+            self._served.close()
             self._host.loop.spawn(conversation.lifecycle.leave())
 
-    async def call(self, name: str, arguments: Any) -> Any:
+    async def serve(self, agent: Agent, taken: Container[object]) -> McpServer | ServedMcpServer:
+        """The MCP server of the tools; see :meth:`agentnb.host.agents.tools.KernelTools.serve`."""
+        del taken
+        return await self._served.serve(agent, self, SERVER)
+
+    async def call(self, name: str, arguments: Any) -> dict[str, Any]:
         """Carry out a call of one of the two tools; returns an MCP ``CallToolResult``."""
-        values = arguments if isinstance(arguments, dict) else {}
+        values = mapping(arguments)
         try:
             if name == "get_package_source":
                 package, version = values.get("package"), values.get("version")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentnb.host.session_options import Configuration
-    from agentnb.plugins.knowledge.skills.offers import SkillOffer
+    from agentnb.plugins.knowledge.skills.offers import ShownSkill, SkillOffer
     from agentnb.plugins.knowledge.skills.scan import FoundSkill
 
 
@@ -48,16 +48,7 @@ def _packages(skills: list[FoundSkill]) -> Iterable[dict[str, Any]]:
             "uri": _uri(own[0].folder.parent),
             "name": name,
             "load": {"kind": "loaded"},
-            "children": [
-                {
-                    "type": "skill",
-                    "id": f"skill:{each.id}",
-                    "uri": _uri(each.folder),
-                    "name": each.name,
-                    "description": each.description,
-                }
-                for each in own
-            ],
+            "children": [_skill(f"skill:{each.id}", each) for each in own],
             "_meta": {
                 "agentnb": {
                     "imported": any(each.imported for each in own),
@@ -78,11 +69,7 @@ def _offer(offer: SkillOffer) -> dict[str, Any]:
         "load": {"kind": "loaded"},
         "children": [
             {
-                "type": "skill",
-                "id": f"offer:{offer.package}/{each.name}",
-                "uri": _uri(Path(each.folder)),
-                "name": each.name,
-                "description": each.description,
+                **_skill(f"offer:{offer.package}/{each.name}", each),
                 "_meta": {
                     "agentnb": {
                         "folder": each.folder,
@@ -98,5 +85,10 @@ def _offer(offer: SkillOffer) -> dict[str, Any]:
     }
 
 
-def _uri(folder: Path) -> str:
-    return folder.absolute().as_uri()
+def _skill(skill_id: str, skill: FoundSkill | ShownSkill) -> dict[str, Any]:
+    own = {"uri": _uri(skill.folder), "name": skill.name, "description": skill.description}
+    return {"type": "skill", "id": skill_id, **own}
+
+
+def _uri(folder: Path | str) -> str:
+    return Path(folder).absolute().as_uri()

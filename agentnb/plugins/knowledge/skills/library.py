@@ -81,10 +81,6 @@ class SkillLibrary:
         """Read a file of a skill, which must be one that agents get."""
         return read_file(self._skill(named).folder, file)
 
-    def files(self, named: str) -> list[str]:
-        """The files of a skill that agents get, by their paths in its folder."""
-        return files_of(self._skill(named).folder)
-
     def _skill(self, named: str) -> FoundSkill:
         return named_skill(named, [each for each in self.offered() if not each.is_tool])
 
@@ -107,17 +103,7 @@ class SkillLibrary:
     def answer(self, arguments: Mapping[str, Any], *, can_run: bool = True) -> str:
         """Answer an agent's call of the tool that lists and reads skills; tools are listed if it *can_run* any."""
         if "skill" in arguments:
-            text = self.read(arguments["skill"], arguments.get("file", SKILL_FILE))
-            others = (
-                [] if "file" in arguments else [name for name in self.files(arguments["skill"]) if name != SKILL_FILE]
-            )
-            scripts = any(each.startswith("scripts/") for each in others)
-            how = (
-                f" Scripts are run by use_package_tool, as {arguments['skill']}/scripts/…"
-                if scripts and can_run
-                else ""
-            )
-            return text + (f"\n\nOther files of this skill: {', '.join(others)}.{how}" if others else "")
+            return self._read_for_agent(arguments["skill"], arguments.get("file"), can_run=can_run)
         if "file" in arguments:
             raise UsageError("Files can only be read from a skill.", hint="Specify the skill, too.")
         offered = self.offered()
@@ -136,6 +122,17 @@ class SkillLibrary:
         if len(tools) > MOST_LISTED:
             lines.append(f"and {len(tools) - MOST_LISTED:,} more: use_package_tool says of each what it takes.")
         return "\n".join(lines).strip() or "No installed package brings a skill or tool that the user trusts."
+
+    def _read_for_agent(self, named: str, file: str | None, *, can_run: bool) -> str:
+        if file is not None:
+            return self.read(named, file)
+        text = self.read(named)
+        others = [name for name in files_of(self._skill(named).folder) if name != SKILL_FILE]
+        if not others:
+            return text
+        text += f"\n\nOther files of this skill: {', '.join(others)}."
+        has_scripts = can_run and any(each.startswith("scripts/") for each in others)
+        return f"{text} Scripts are run by use_package_tool, as {named}/scripts/…" if has_scripts else text
 
     def offers(self) -> list[SkillOffer]:
         """Returns the packages that this process has imported and whose skills the user neither trusts nor refuses."""
@@ -201,13 +198,12 @@ class SkillLibrary:
         tool: DeclaredTool | None = None
         try:
             if entry is None:
-                text = read_skill(place.folder)
-                name, description = text.name, " ".join(text.description.split())
+                name, text = read_skill(place.folder)
+                key, description = name, " ".join(text.split())
             else:
-                name = entry.name
+                key, name = f"tool:{entry.name}", entry.name
                 tool = read_tool(place.folder, entry)
                 description = tool.description
-            key = name if entry is None else f"tool:{name}"
             trusted, problem = self._is_trusted(place, key)
             refused = self._is_refused(place, key)
         except (UsageError, OSError) as error:

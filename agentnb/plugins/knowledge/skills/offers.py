@@ -83,23 +83,15 @@ def _digest(skill: FoundSkill) -> str:
 
 
 def _shown_skill(skill: FoundSkill) -> ShownSkill:
-    if skill.tool is not None:
-        lines = suspicious_lines(skill.tool.source)
-        return ShownSkill(
-            name=skill.tool.signature,
-            description=f"A tool, run in your kernel: {skill.description}",
-            folder=str(skill.tool.path),
-            suspicious=tuple(lines[:MOST_LINES]),
-            more_suspicious=len(lines[MOST_LINES:]),
-        )
-    lines = suspicious_lines(read_file(skill.folder, SKILL_FILE))
+    tool = skill.tool
+    lines = suspicious_lines(read_file(skill.folder, SKILL_FILE) if tool is None else tool.source)
     return ShownSkill(
-        name=skill.name,
-        description=skill.description,
-        folder=str(skill.folder.absolute()),
+        name=skill.name if tool is None else tool.signature,
+        description=skill.description if tool is None else f"A tool, run in your kernel: {skill.description}",
+        folder=str(skill.folder.absolute() if tool is None else tool.path),
         suspicious=tuple(lines[:MOST_LINES]),
         more_suspicious=len(lines[MOST_LINES:]),
-        other_files=len(files_of(skill.folder)) - 1,
+        other_files=len(files_of(skill.folder)) - 1 if tool is None else 0,
     )
 
 
@@ -170,12 +162,10 @@ class SkillTrust:
         """Replace the choice about the same version with *choice*, or only remove it if *choice* has no digests."""
         about = (choice.package, choice.version)
         kept = [each for each in others if (each.package, each.version) != about]
-        self._write([*kept, choice] if choice.digests or choice.refused else kept)
-
-    def _write(self, choices: list[TrustedPackage]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(choices))
+        if choice.digests or choice.refused:
+            kept.append(choice)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(self.path, data, mode=0o600, sync=True)
+            write_atomically(self.path, msgspec.json.format(msgspec.json.encode(kept)), sync=True)
         except OSError as error:
             raise UsageError(f"{self.path} cannot be written: {error.strerror}.") from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.plugins.knowledge.distributions import linked_folder, normal_name
+from agentnb.plugins.knowledge.distributions import linked_folder, normal_name, read_entry_points
 from agentnb.plugins.knowledge.package_tools.declared import DeclaredTool, ToolEntry, module_file, read_entries
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ class SkillFolder(msgspec.Struct, frozen=True, kw_only=True):
     package: str
     version: str = ""
     module: str = ""
-    is_editable: bool = False
     tool: ToolEntry | None = None
 
 
@@ -123,28 +122,24 @@ def _read_distribution(name: str, info: Path) -> tuple[SkillFolder, ...]:
     match = _INFO.fullmatch(info.name)
     version = match["version"] if match is not None else ""
     site = info.parent
+    entry_points = _text(info / "entry_points.txt")
     editable = linked_folder(_text(info / "direct_url.json"))
     if editable is not None:
-        folders = [(folder, module) for folder, module in _in_source(editable)]
+        folders, bases = [*_in_source(editable)], [editable, editable / "src"]
     else:
-        folders = [*_recorded(info, site), *_named(info, site)]
+        folders, bases = [*_recorded(info, site), *_named(entry_points, site)], [site]
     made = {
-        folder: SkillFolder(
-            folder=folder, package=name, version=version, module=module, is_editable=editable is not None
-        )
-        for folder, module in folders
+        folder: SkillFolder(folder=folder, package=name, version=version, module=module) for folder, module in folders
     }
-    bases = [site] if editable is None else [editable, editable / "src"]
     tools = [
         SkillFolder(
             folder=next((each for each in bases if module_file(each, entry.module) is not None), bases[0]),
             package=name,
             version=version,
             module=entry.module.split(".")[0],
-            is_editable=editable is not None,
             tool=entry,
         )
-        for entry in read_entries(_text(info / "entry_points.txt"))
+        for entry in read_entries(entry_points)
     ]
     return (*tuple(made.values())[:MOST_OF_A_FOLDER], *tools)
 
@@ -162,17 +157,12 @@ def _recorded(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
             yield site.joinpath(*path.parts[:-1]), path.parts[0]
 
 
-def _named(info: Path, site: Path) -> Iterator[tuple[Path, str]]:
+def _named(entry_points: str, site: Path) -> Iterator[tuple[Path, str]]:
     """Yields the skills that entry points name, without importing the package."""
-    section = ""
-    for line in _text(info / "entry_points.txt").splitlines():
-        text = line.strip()
-        if text.startswith("["):
-            section = text.strip("[] ")
-        elif section == ENTRY_POINTS and "=" in text:
-            parts = text.partition("=")[2].partition("[")[0].strip().replace(":", ".").split(".")
-            if all(part.isidentifier() for part in parts):
-                yield from ((folder, parts[0]) for folder in _with_skill(site.joinpath(*parts)))
+    for _, target in read_entry_points(entry_points, ENTRY_POINTS):
+        parts = target.replace(":", ".").split(".")
+        if all(part.isidentifier() for part in parts):
+            yield from ((folder, parts[0]) for folder in _with_skill(site.joinpath(*parts)))
 
 
 def _in_source(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -188,14 +178,10 @@ def _with_skill(folder: Path) -> list[Path]:
 def _folders(folder: Path, *, links: bool = False) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            names = sorted(
-                entry.name
-                for entry in entries
-                if entry.is_dir(follow_symlinks=links) and not entry.name.startswith(".")
-            )
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=links) and entry.name[0] != "."]
     except OSError:
         return []
-    return [folder / name for name in names[:MOST_OF_A_FOLDER]]
+    return [folder / name for name in sorted(names)[:MOST_OF_A_FOLDER]]
 
 
 def _text(path: Path) -> str:

@@ -8,8 +8,6 @@ import re
 import stat
 from pathlib import Path
 
-import msgspec
-
 from agentnb.errors import UsageError
 from agentnb.safe_json import read_json
 
@@ -21,14 +19,14 @@ _BLOCK = re.compile(r"(?P<style>[|>])[+-]?\s*(?:#.*)?$")
 _FORBIDDEN = ("&", "*", "!", "{", "[", "%", "@", "`")
 
 
-def split_front_matter(text: str) -> tuple[dict[str, str | dict[str, str]], str]:
+def read_front_matter(text: str) -> dict[str, str | dict[str, str]]:
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != "---":
         raise ValueError("It does not start with the line ---.")
     end = next((at for at, line in enumerate(lines[1 : MOST_LINES + 2], 1) if line.rstrip() == "---"), None)
     if end is None:
         raise ValueError(f"Its front matter does not end with the line --- within {MOST_LINES} lines.")
-    return _mapping(lines[1:end]), "\n".join(lines[end + 1 :]).strip("\n")
+    return _mapping(lines[1:end])
 
 
 def _mapping(lines: list[str]) -> dict[str, str | dict[str, str]]:
@@ -88,26 +86,16 @@ LARGEST_FILE = 500_000
 """Bytes of one file of a skill."""
 MOST_FILES = 200
 MOST_DEPTH = 4
-LONGEST_NAME, LONGEST_DESCRIPTION, LONGEST_COMPATIBILITY = 64, 1_024, 500
+LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1_024
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
-class SkillText(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a ``SKILL.md``."""
-
-    name: str
-    description: str
-    compatibility: str = ""
-    license: str = ""
-    body: str = ""
-
-
-def read_skill(folder: Path) -> SkillText:
-    """Read the ``SKILL.md`` of a skill."""
+def read_skill(folder: Path) -> tuple[str, str]:
+    """Read the ``SKILL.md`` of a skill; returns its name and description."""
     text = read_file(folder, SKILL_FILE)
     try:
-        fields, body = split_front_matter(text)
+        fields = read_front_matter(text)
     except ValueError as error:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {error}") from None
     name, description = _text_field(fields, "name"), _text_field(fields, "description")
@@ -122,14 +110,7 @@ def read_skill(folder: Path) -> SkillText:
         wrong = f"A description must have 1 to {LONGEST_DESCRIPTION:,} characters, not {len(description):,}."
     if wrong:
         raise UsageError(f"{folder / SKILL_FILE} is not a skill. {wrong}")
-    compatibility = _text_field(fields, "compatibility")[:LONGEST_COMPATIBILITY]
-    return SkillText(
-        name=name,
-        description=description,
-        compatibility=compatibility,
-        license=_text_field(fields, "license"),
-        body=body,
-    )
+    return name, description
 
 
 def read_file(folder: Path, name: str) -> str:

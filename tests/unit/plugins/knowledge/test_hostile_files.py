@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.skills.scan import SkillScan, zipped_packages
-from agentnb.plugins.knowledge.skills.skill_files import digest_of, files_of, read_file, read_skill, split_front_matter
+from agentnb.plugins.knowledge.skills.skill_files import digest_of, files_of, read_file, read_front_matter, read_skill
 
 NAMES = ("a", "b", "c")
 TARGETS = st.sampled_from(
@@ -66,7 +66,7 @@ def test_no_front_matter_grows_when_it_is_read(lines: list[str]) -> None:
     """Anchors, aliases, tags, merges and nested collections are refused; values are no longer than the text."""
     text = "\n".join(lines)
     with contextlib.suppress(ValueError):
-        front_matter, _ = split_front_matter(f"---\n{text}\n---\n")
+        front_matter = read_front_matter(f"---\n{text}\n---\n")
         values = [value if isinstance(value, str) else "".join(value.values()) for value in front_matter.values()]
         assert sum(map(len, values)) <= len(text)
         assert not any(value.startswith(("&", "*", "!", "{", "[")) for value in values)

@@ -44,9 +44,7 @@ def test_every_line_keeps_its_length(cell: str) -> None:
     assert [len(line) for line in python_of(cell).split("\n")] == [len(line) for line in lines_of(cell)]
     module = NotebookModule([CodeCell(cell_id="a", source="1\n2"), CodeCell(cell_id="b", source=cell)])
     for number in range(1, len(lines_of(cell)) + 1):
-        position = module.cell_position(*module.module_position("b", number, 3))
-        assert position is not None
-        assert (position.cell_id, position.line, position.column) == ("b", number, 3)
+        assert module.cell_at(module.module_line("b", number)) == (module.cell("b"), number)
 
 
 def test_five_thousand_cells_are_one_module_and_what_is_too_long_is_left_out() -> None:

@@ -15,7 +15,7 @@ from agentnb.errors import UsageError
 from agentnb.plugins.knowledge.skills.library import SkillLibrary
 from agentnb.plugins.knowledge.skills.offers import SkillTrust
 from agentnb.plugins.knowledge.skills.scan import SkillScan
-from agentnb.plugins.knowledge.skills.skill_files import split_front_matter
+from agentnb.plugins.knowledge.skills.skill_files import read_front_matter
 
 TEXT = "---\nname: {name}\ndescription: {description}\n---\nUse it well.\n"
 
@@ -191,5 +191,5 @@ def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
 def test_any_front_matter_is_read_or_refused(text: str) -> None:
     """No other exception is raised, and values are text."""
     with contextlib.suppress(ValueError):
-        front_matter, _ = split_front_matter(f"---\n{text}\n---\nBody")
+        front_matter = read_front_matter(f"---\n{text}\n---\nBody")
         assert all(isinstance(value, str | dict) for value in front_matter.values())
