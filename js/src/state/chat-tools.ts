@@ -60,7 +60,6 @@ type Cancelling = Pick<
   "reason" | "reasonMessage" | "userSuggestion" | "selectedOption" | "answeredBy"
 >;
 
-/** Returns the call, cancelled. */
 export function cancelled(call: ToolCallState, why: Cancelling, _meta?: JsonObject): ToolCallCancelledState {
   return defined({
     status: "cancelled",
@@ -165,7 +164,6 @@ export const resultConfirmed = updates<ChatToolCallResultConfirmed>((call, actio
   return cancelled(call, { reason: "result-denied", selectedOption, answeredBy }, action._meta);
 });
 
-/** The content that a running tool shows so far. */
 export const contentChanged = updates<ChatToolCallContentChanged>((call, action) => {
   if (call.status !== "running") return call;
   return changed(call, { _meta: action._meta ?? call._meta, content: action.content });

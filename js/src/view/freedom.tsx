@@ -1,7 +1,7 @@
 /** Sets how freely an agent works: Ask, Edit or Auto; *Custom…* opens the detailed settings. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import type { SessionState } from "../state/types.gen";
 import { useMemory, usePlace, useView, type View } from "./context";
 import { onEscape } from "./controls";

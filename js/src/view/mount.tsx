@@ -1,7 +1,7 @@
 /** Mounts a view in an element: its shadow root, styles and app, and its clean-up. */
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { render } from "preact";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { Cadence } from "./cadence";
 import { Chat } from "./chat";
 import { type View, ViewContext } from "./context";

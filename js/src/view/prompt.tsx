@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren, TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
 import { LARGEST, type Picture, takePictures } from "./attach";
 import { useCompletion } from "./completion";

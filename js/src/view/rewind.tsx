@@ -5,7 +5,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import type { RewindContext } from "../rewind";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import type { ChatState, Turn } from "../state/types.gen";
 import { changesOf, inWords, tallyOf, tallyOfAll } from "./change-set";
 import { usePlace, useView } from "./context";

@@ -1,5 +1,5 @@
 /** The menu of the active tab's conversation. */
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
 import { showPanel } from "./host-events";

@@ -1,7 +1,8 @@
 /** Another host's conversations in this notebook's chat: it offers only the actions that work there. */
 import { describe, expect, test } from "vitest";
-import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client";
+import { Client, type Wire } from "../../src/comm/client";
 import { offer } from "../../src/notebooks";
+import { ROOT } from "../../src/view/identity";
 import type { NotebookActions } from "../../src/view/store";
 import { AGENT, CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { fetchModule } from "./modules";
@@ -55,7 +56,7 @@ async function clientOf(values: Record<string, unknown>): Promise<Client> {
     off: (_event, listener) => void listeners.delete(listener),
   };
   offer(manager, NOTEBOOK);
-  const client = createClient(wire);
+  const client = new Client(wire);
   const root = { resource: ROOT, state: { agents: [], config: { schema: {}, values } }, fromSeq: 1 };
   const result = { protocolVersion: 3, hostId: "h", snapshots: [root], missing: [] };
   for (const listener of listeners)

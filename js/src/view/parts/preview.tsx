@@ -4,7 +4,7 @@
  */
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
-import { isObject } from "../../state/guard";
+import { isObject } from "../../state/object";
 import type { ToolCallRehearsal, ToolCallState } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Button } from "../controls";
