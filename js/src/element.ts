@@ -29,6 +29,11 @@ export function button(name: string, onClick: (event: MouseEvent) => void, marks
   return made;
 }
 
+/** Returns text, with the parts between backticks as code. */
+export function coded(text: string): (Node | string)[] {
+  return text.split("`").map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
+}
+
 /** Adds a style sheet to the page. */
 export function addStyles(css: string): void {
   document.head.append(element("style", "", css));

@@ -52,10 +52,6 @@ export class Channels implements Iterable<AnyChannel> {
     return made;
   }
 
-  has(uri: string): boolean {
-    return this.#all.has(uri);
-  }
-
   /** True if the kernel has yet to answer an action of this page. */
   get isUnanswered(): boolean {
     return [...this.#all.values()].some(({ pending }) => pending.length > 0);

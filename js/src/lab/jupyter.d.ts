@@ -83,12 +83,10 @@ declare module "@jupyterlab/services" {
     onClose: (message: Message) => void;
     open(data: unknown): unknown;
     send(data: unknown): unknown;
-    close(): unknown;
     dispose(): void;
   }
   export interface Future {
     readonly done: Promise<Message>;
-    dispose(): void;
   }
   export interface Kernel {
     readonly id: string;

@@ -1,6 +1,7 @@
 /** The verification of one notebook: begins it, follows it, and notices later changes of the notebook. */
 import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
+import type { Ask } from "./notebook-part";
 
 /** `VerificationState` of agentnb/plugins/verify/page_jobs.py. */
 export interface Verification {
@@ -28,8 +29,6 @@ export interface Finding {
   readonly advice?: string;
   readonly cell?: { readonly id: string; readonly label: string } | null;
 }
-
-export type Ask = (method: string, params: object) => Promise<unknown>;
 
 export interface Notebook {
   /** Its path on the Jupyter server. */
