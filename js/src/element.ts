@@ -34,7 +34,6 @@ export function coded(text: string): (Node | string)[] {
   return text.split("`").map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
 }
 
-/** Adds a style sheet to the page. */
 export function addStyles(css: string): void {
   document.head.append(element("style", "", css));
 }

@@ -132,7 +132,7 @@ function nodesOf(node: TreeNode, count: { nodes: number }, depth: number): Node[
   if (classes.length > 0) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(node.style ?? {}))
     if (STYLES.has(name) && VALUE.test(String(value)))
-      element.style?.setProperty(hyphenated(name), bounded(String(value)));
+      element.style?.setProperty(name.replace(/[A-Z]/g, "-$&").toLowerCase(), bounded(String(value)));
   element.append(...children);
   return [element];
 }
@@ -143,8 +143,4 @@ function bounded(value: string): string {
     const most = LONGEST_LENGTH / (LENGTHS[unit] as number);
     return Math.abs(Number(number)) <= most ? whole : `${Math.sign(Number(number)) * Math.round(most)}${unit}`;
   });
-}
-
-function hyphenated(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

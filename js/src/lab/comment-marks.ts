@@ -227,7 +227,8 @@ export function showComments(into: HTMLElement, marks: CommentMarks): () => void
       most = LISTED;
       return into.replaceChildren();
     }
-    const focused = indexOfFocus(into);
+    const { activeElement } = into.getRootNode() as ShadowRoot;
+    const focused = [...into.querySelectorAll("button")].indexOf(activeElement as HTMLButtonElement);
     const chip = button(
       summary(all, marks.cells),
       () => {
@@ -275,9 +276,4 @@ export function showComments(into: HTMLElement, marks: CommentMarks): () => void
     end();
     into.replaceChildren();
   };
-}
-
-function indexOfFocus(into: HTMLElement): number {
-  const { activeElement } = into.getRootNode() as ShadowRoot;
-  return [...into.querySelectorAll("button")].indexOf(activeElement as HTMLButtonElement);
 }

@@ -13,7 +13,6 @@ import type {
   ChatToolCallStart,
   JsonObject,
   ToolCallCancelledState,
-  ToolCallDetails,
   ToolCallPendingConfirmationState,
   ToolCallResponsePart,
   ToolCallRunningState,
@@ -174,10 +173,6 @@ export const detailsChanged = updates<XToolCallDetailsChanged>((call, action) =>
   changed(call, {
     _meta: action._meta ?? call._meta,
     displayName: action.displayName ?? call.displayName,
-    details: merged(call.details, action.details),
+    details: call.details ? changed(call.details, defined({ ...action.details })) : action.details,
   }),
 );
-
-function merged(old: ToolCallDetails | undefined, next: ToolCallDetails): ToolCallDetails {
-  return old === undefined ? next : changed(old, defined({ ...next }));
-}

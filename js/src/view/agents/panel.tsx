@@ -278,7 +278,7 @@ function Row({ agent, isBusy, ours, context }: RowProps) {
       return inWords(await context.request("checkAgent", { agent: provider }));
     });
   return (
-    <div class="column agent-card" role="group" aria-label={name}>
+    <div class="column agent-card is-missing" role="group" aria-label={name}>
       <strong>{name}</strong>
       {missing && agent.description && <span class="dim small">{line(agent.description, 200)}</span>}
       <span class="row wraps agent-actions">
