@@ -363,7 +363,6 @@ declare module "@jupyterlab/settingregistry" {
   export interface Settings {
     /** The user's values, without the defaults. */
     readonly user: Readonly<Record<string, unknown>>;
-    /** Returns the default value. */
     default(key: string): unknown;
     readonly changed: Signal<unknown>;
     set(key: string, value: unknown): Promise<void>;

@@ -39,7 +39,6 @@ export interface Notebook {
   mark(): string;
   /** Returns the function for requests, as soon as the kernel has loaded agentnb. */
   connect(): Promise<Ask>;
-  /** Sends a message to the agent. */
   send(text: string): void;
 }
 
