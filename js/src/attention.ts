@@ -5,10 +5,9 @@
  * The texts are our own words and the agent's name: text of an agent or of the user could hold a secret.
  */
 import type { effect, ReadonlySignal } from "@preact/signals";
-import { isObject } from "./state/object";
 import { openRequests } from "./state/open-requests";
 import type { AgentInfo, SessionSummary } from "./state/types.gen";
-import { chatChannel, isReadOnly } from "./view/identity";
+import { chatChannel, isReadOnly, lookOf } from "./view/identity";
 import { pendingCalls } from "./view/permission-answer";
 import { line } from "./view/plain";
 import { isArchived, isIdle, isRead, needsAnswer } from "./view/status";
@@ -49,11 +48,13 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
     front.value = isInFront();
   };
   const over = new AbortController();
-  window.addEventListener("focus", look, { signal: over.signal });
-  window.addEventListener("blur", look, { signal: over.signal });
-  document.addEventListener("visibilitychange", look, { signal: over.signal });
+  const until = { signal: over.signal };
+  window.addEventListener("focus", look, until);
+  window.addEventListener("blur", look, until);
+  document.addEventListener("visibilitychange", look, until);
   const notifications = new Notifications(show);
-  const number = pageNumber();
+  page.agentnbPageNumber ??= makePageNumber();
+  const number = page.agentnbPageNumber;
   const running = new Set<string>();
   const ended = new Map<string, Call>();
   /** The time when each conversation was last seen. A cell's live answer disappears a moment before its turn ends. */
@@ -66,7 +67,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
   let before: readonly string[] = [];
   let marked: readonly [number, number] = [0, 0];
   const end = effect(() => {
-    const { sessions = [], agents = [], config } = store.root.value ?? {};
+    const { sessions = [], agents = [] } = store.root.value ?? {};
     const isFront = front.value;
     const seen = isFront ? onScreen.value : [];
     for (const resource of [...seen, ...before]) seenAt.set(resource, performance.now());
@@ -96,7 +97,7 @@ export default function callUser({ store, effect, signal, onScreen, show }: Atte
     const all = [...unseen, ...over];
     number.set(me, isFront ? unseen.length : all.length);
     // If a conversation of this kernel is on screen, the marks of the others are too.
-    const isWanted = seen.length === 0 && wantsNotifications(config?.values);
+    const isWanted = seen.length === 0 && lookOf(store.root.value).notifications === true;
     notifications.show(isWanted ? all.filter(({ id }) => !inSight.has(id)) : []);
     const mark = [all.length, unseen.length] as const;
     if (marked.join() !== mark.join()) store.notebook?.attention?.(...mark);
@@ -121,10 +122,6 @@ function follow(inSight: Map<string, number>, waiting: readonly Call[], seen: re
     if (seen.includes(resource)) inSight.set(id, since ?? now);
     else if (since !== undefined && now - since < JUST) inSight.delete(id);
   }
-}
-
-function wantsNotifications(values: Readonly<Record<string, unknown>> | undefined): boolean {
-  return isObject(values?.look) && values.look.notifications === true;
 }
 
 const isInFront = (): boolean => document.visibilityState !== "hidden" && document.hasFocus();
@@ -224,11 +221,6 @@ interface PageNumber {
 const page = globalThis as { agentnbPageNumber?: PageNumber };
 
 /** The number in the page's title, shared by all notebooks of the page: each has its own bundle of modules. */
-function pageNumber(): PageNumber {
-  page.agentnbPageNumber ??= makePageNumber();
-  return page.agentnbPageNumber;
-}
-
 function makePageNumber(): PageNumber {
   const counts = new Map<object, number>();
   let prefix = "";

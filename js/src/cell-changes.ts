@@ -2,7 +2,7 @@
  * Gives the notebook the cell changes that were made without a question, so that the cells show them until the user
  * keeps or undoes them: the same changes and operations as below the turn. Fetched when an agent may change cells.
  */
-import type { ChatState, JsonObject, SessionState, ToolCallState, Turn } from "./state/types.gen";
+import type { JsonObject, ToolCallState, Turn } from "./state/types.gen";
 import { type Change, changesOf } from "./view/change-set";
 import { changesChannel, chatChannel } from "./view/identity";
 import { line, reason } from "./view/plain";
@@ -43,9 +43,9 @@ export default function follow({ store, effectWithOffers }: CellChangesContext):
 }
 
 function changesIn(store: Store, session: string, cache: Map<string, CellChange>): CellChange[] {
-  const state: SessionState | undefined = store.session(session).value;
+  const state = store.session(session).value;
   if (state?.config?.values.kernel !== "run") return [];
-  const chat: ChatState | undefined = store.chat(state.defaultChat ?? chatChannel(session)).value;
+  const chat = store.chat(state.defaultChat ?? chatChannel(session)).value;
   const turns = (chat?.turns ?? []).slice(-TURNS).filter(hasOpenCells);
   const cells = new Map<string, CellChange>();
   for (const turn of turns) {
@@ -92,7 +92,7 @@ function cellOf({ id }: Change): { cellId: string; notebook: string | undefined 
 
 /** Returns the same object for a change with the same state. */
 function cellChange(store: Store, changeset: string, change: Change, cache: Map<string, CellChange>): CellChange {
-  const { id, status, undoable, before, after, detail, name, place } = change;
+  const { id, status, undoable, before, after, detail, place } = change;
   const key = JSON.stringify([changeset, id, status, undoable, before, after]);
   const known = cache.get(key);
   if (known) return known;
@@ -109,7 +109,6 @@ function cellChange(store: Store, changeset: string, change: Change, cache: Map<
   const made: CellChange = {
     id: key,
     ...cellOf(change),
-    name,
     status: status === "added" || status === "deleted" ? status : "changed",
     about: detail,
     isUndoable: undoable,

@@ -53,7 +53,11 @@ export function renew(parent: Element, ...nodes: readonly Node[]): void {
   removeUntil(null);
 }
 
-/** Adds a style sheet to the page. */
+/** Returns text, with the parts between backticks as code. */
+export function coded(text: string): (Node | string)[] {
+  return text.split("`").map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
+}
+
 export function addStyles(css: string): void {
   document.head.append(element("style", "", css));
 }

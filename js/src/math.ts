@@ -127,17 +127,14 @@ function nodesOf(node: TreeNode, count: { nodes: number }, depth: number): Node[
   if (!ELEMENTS.has(node.type)) throw new Error(`It has an element that is not drawn: ${node.type}.`);
   const element = document.createElementNS(NAMESPACE, node.type) as MathMLElement;
   for (const [name, value] of Object.entries(node.attributes ?? {}))
-    if (ATTRIBUTES.has(name) && isValue(value)) element.setAttribute(name, bounded(String(value)));
+    if (ATTRIBUTES.has(name) && VALUE.test(String(value))) element.setAttribute(name, bounded(String(value)));
   const classes = (node.classes ?? []).filter((name) => CLASS.test(name));
   if (classes.length > 0) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(node.style ?? {}))
-    if (STYLES.has(name) && isValue(value)) element.style?.setProperty(hyphenated(name), bounded(String(value)));
+    if (STYLES.has(name) && VALUE.test(String(value)))
+      element.style?.setProperty(name.replace(/[A-Z]/g, "-$&").toLowerCase(), bounded(String(value)));
   element.append(...children);
   return [element];
-}
-
-function isValue(value: unknown): boolean {
-  return VALUE.test(String(value));
 }
 
 /** Limits lengths to a formula's needs: a larger one could move content over other content. */
@@ -146,8 +143,4 @@ function bounded(value: string): string {
     const most = LONGEST_LENGTH / (LENGTHS[unit] as number);
     return Math.abs(Number(number)) <= most ? whole : `${Math.sign(Number(number)) * Math.round(most)}${unit}`;
   });
-}
-
-function hyphenated(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -1,11 +1,11 @@
 /** The preview of a permission request's code or command, all as text; fetched with the first preview. */
 import type { ReadonlySignal } from "@preact/signals";
-import { element } from "./element";
+import { coded, element } from "./element";
 import { FetchedStyles } from "./fetched-styles";
 import css from "./preview.css";
 import { table } from "./state/object";
 import type { RehearsalFile, ToolCallRehearsal } from "./state/types.gen";
-import { byTable, lineOf, pieces } from "./view/data-check-lines";
+import { byTable, lineOf } from "./view/data-check-lines";
 import { kernelText } from "./view/kernel-text";
 import type { PreviewPart } from "./view/parts/preview";
 import { bytes, count, line, plain } from "./view/plain";
@@ -43,32 +43,24 @@ function body(rehearsal: ToolCallRehearsal, part: PreviewPart): Node[] {
   // A failure, or an effect that the preview could not see, is not good news.
   if (!rehearsal.summary?.startsWith("Would ")) summary.classList.add("is-doubtful");
   if (rehearsal.isAvailable === false) return [summary];
+  const { reason, error, printed, result } = rehearsal;
   return [
     summary,
-    ...notes(rehearsal),
+    ...(reason ? [element("p", "note", kernelText(line(reason, 500)))] : []),
     ...tables(rehearsal),
     ...rows(rehearsal),
-    ...texts(rehearsal),
+    ...box("Error", error, "preview-error"),
+    ...box("Printed", printed),
+    ...box("Value", result),
     ...(part === "all" ? [took(rehearsal)] : []),
   ];
-}
-
-function notes({ reason }: ToolCallRehearsal): Node[] {
-  return reason ? [element("p", "note", kernelText(line(reason, 500)))] : [];
 }
 
 /** Possible problems in the tables that it would change. */
 function tables({ dataChecks }: ToolCallRehearsal): Node[] {
   if (!dataChecks?.length) return [];
-  const lines = byTable(dataChecks).map((checks) => {
-    const coded = pieces(lineOf(checks)).map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
-    return element("li", "preview-check", ...coded);
-  });
+  const lines = byTable(dataChecks).map((checks) => element("li", "preview-check", ...coded(lineOf(checks))));
   return [element("ul", { class: "list", label: "Data checks" }, ...lines)];
-}
-
-function texts({ error, printed, result }: ToolCallRehearsal): Node[] {
-  return [...box("Error", error, "preview-error"), ...box("Printed", printed), ...box("Value", result)];
 }
 
 function box(name: string, text: string | undefined, className = ""): Node[] {

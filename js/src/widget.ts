@@ -1,5 +1,5 @@
 /** The host model's module (anywidget): one client per page and model, shared by every view of it. */
-import { type Client, createClient, type Wire } from "./comm/client";
+import { Client, type Wire } from "./comm/client";
 import { followProposals } from "./view/cell-proposals";
 import { followAttention, followCellChanges, followSettings } from "./view/followers";
 import { show } from "./view/language";
@@ -24,7 +24,7 @@ export default () => {
   let client: Client | undefined;
   return {
     initialize({ model, signal }: InitializeContext): Exports {
-      const made = createClient(model);
+      const made = new Client(model);
       client = made;
       const unfollow = [followProposals(made), followCellChanges(made), followAttention(made), followSettings(made)];
       signal?.addEventListener("abort", () => {

@@ -2,15 +2,13 @@
  * All channels of a client: applies the kernel's messages to their channels, in one step for the views; keeps refusals
  * and gaps for the views to show.
  */
-import { batch, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import type { Answer } from "../state/answers.ts";
 import { reduceChangeset, reduceChat, reduceRoot, reduceSession } from "../state/reduce.ts";
 import type { ChannelSnapshot } from "../state/requests.gen.ts";
 import type { Action, ChatState, Envelope, RootState } from "../state/types.gen.ts";
 import { isChanges, ROOT } from "../view/identity.ts";
 import type { Older, Refusal } from "../view/store.ts";
-
-export { ROOT };
 
 /** The channel of a gap after an unreadable message, which may have been about any channel. */
 const ANY = "";
@@ -21,7 +19,6 @@ const UNREADABLE = "The kernel sent something that this page cannot read, so par
 // biome-ignore lint/suspicious/noExplicitAny: a map of channels of different states
 type AnyChannel = ChannelStore<any>;
 
-/** Reports from the channels. */
 interface ChannelReports {
   /** These channels have a hole: asks the kernel to send what follows. */
   resync(seen: Record<string, number>): void;
@@ -53,10 +50,6 @@ export class Channels implements Iterable<AnyChannel> {
     const made: AnyChannel = new ChannelStore(uri, reducerOf(uri));
     this.#all.set(uri, made);
     return made;
-  }
-
-  has(uri: string): boolean {
-    return this.#all.has(uri);
   }
 
   /** True if the kernel has yet to answer an action of this page. */
@@ -153,7 +146,7 @@ export class Channels implements Iterable<AnyChannel> {
   /** The kernel is gone: refuses what it had not received, so that a message is in its box again. */
   giveBack(): void {
     for (const channel of this.#all.values()) {
-      const unheard = [...channel.pending];
+      const unheard = channel.pending;
       for (const { clientSeq, action } of unheard) {
         channel.settle(clientSeq);
         this.#refuse(channel.uri, action, "The kernel restarted before it received this.");
@@ -203,11 +196,12 @@ export type Outcome = "applied" | "known" | "refused" | "hole";
 export class ChannelStore<S> {
   readonly uri: string;
   index = 0;
+  confirmed: S | undefined;
+  pending: readonly Pending[] = [];
+  readonly state = signal<S | undefined>(undefined);
+  /** A chat's turns before those in its state. */
+  readonly older = signal<Older>(ALL);
   #reduce: Reduce<S>;
-  #confirmed: S | undefined;
-  #pending: Pending[] = [];
-  #state = signal<S | undefined>(undefined);
-  #older = signal<Older>(ALL);
   #olderAt = 0;
 
   constructor(uri: string, reduce: Reduce<S>) {
@@ -215,31 +209,14 @@ export class ChannelStore<S> {
     this.#reduce = reduce;
   }
 
-  get state(): ReadonlySignal<S | undefined> {
-    return this.#state;
-  }
-
-  /** A chat's turns before those in its state. */
-  get older(): ReadonlySignal<Older> {
-    return this.#older;
-  }
-
-  get confirmed(): S | undefined {
-    return this.#confirmed;
-  }
-
-  get pending(): readonly Pending[] {
-    return this.#pending;
-  }
-
   /** Replaces everything by the kernel's state, which includes `answered`. Ignores a state older than the known one. */
   restore(state: S, index: number, answered: readonly number[] = [], earlier = 0): void {
     for (const clientSeq of answered) this.settle(clientSeq);
-    if (this.#confirmed === undefined || index >= this.index) {
-      this.#confirmed = state;
+    if (this.confirmed === undefined || index >= this.index) {
+      this.confirmed = state;
       this.index = index;
-      const { left, turns } = this.#older.peek();
-      if (left + turns.length !== earlier) this.#older.value = earlier === 0 ? ALL : { left: earlier, turns: [] };
+      const { left, turns } = this.older.peek();
+      if (left + turns.length !== earlier) this.older.value = earlier === 0 ? ALL : { left: earlier, turns: [] };
     }
     this.show();
   }
@@ -247,15 +224,15 @@ export class ChannelStore<S> {
   /** Puts fetched turns before the known ones; `before` is the turn that they were requested for. */
   prepend(before: string | undefined, { turns, earlier, index }: Answer<"fetchTurns">): void {
     if (before !== this.first) return; // the known turns have changed meanwhile
-    const older = this.#older.peek();
+    const older = this.older.peek();
     this.#olderAt = Math.max(this.#olderAt, index);
-    this.#older.value = { left: earlier, turns: [...turns, ...older.turns] };
+    this.older.value = { left: earlier, turns: [...turns, ...older.turns] };
   }
 
   /** The id of the oldest turn known. */
   get first(): string | undefined {
-    const chat = this.#confirmed as Partial<ChatState> | undefined;
-    return (this.#older.peek().turns[0] ?? chat?.turns?.[0] ?? chat?.activeTurn)?.id;
+    const chat = this.confirmed as Partial<ChatState> | undefined;
+    return (this.older.peek().turns[0] ?? chat?.turns?.[0] ?? chat?.activeTurn)?.id;
   }
 
   /** Applies an envelope once; `show` must follow. */
@@ -264,8 +241,8 @@ export class ChannelStore<S> {
     if (envelope.rejectionReason != null) return envelope.repeated ? "known" : "refused";
     if (envelope.index <= this.index) return "known";
     // Merged deltas that begin before the last known index cannot be split: they are requested again from here.
-    if ((envelope.first ?? envelope.index) !== this.index + 1 || this.#confirmed === undefined) return "hole";
-    this.#confirmed = this.#reduce(this.#confirmed, envelope.action);
+    if ((envelope.first ?? envelope.index) !== this.index + 1 || this.confirmed === undefined) return "hole";
+    this.confirmed = this.#reduce(this.confirmed, envelope.action);
     this.index = envelope.index;
     if (LATE.has(envelope.action.type) && envelope.index > this.#olderAt) this.#late(envelope.action);
     return "applied";
@@ -273,40 +250,40 @@ export class ChannelStore<S> {
 
   /** Applies a late action to a turn that was fetched. */
   #late(action: Action): void {
-    const older = this.#older.peek();
-    const before = { ...this.#confirmed, turns: older.turns } as S;
+    const older = this.older.peek();
+    const before = { ...this.confirmed, turns: older.turns } as S;
     const { turns } = this.#reduce(before, action) as unknown as ChatState;
-    if (turns !== older.turns) this.#older.value = { ...older, turns };
+    if (turns !== older.turns) this.older.value = { ...older, turns };
   }
 
   /** Applies this page's own action at once, until the kernel answers. */
   push(pending: Pending): void {
-    this.#pending.push(pending);
+    this.pending = [...this.pending, pending];
     this.show();
   }
 
   /** Returns this page's own action with that number, if it is unanswered. */
   pendingAs(clientSeq: number): Pending | undefined {
-    return this.#pending.find((pending) => pending.clientSeq === clientSeq);
+    return this.pending.find((pending) => pending.clientSeq === clientSeq);
   }
 
   /** The kernel has accepted or rejected an action: it is no longer pending. */
   settle(clientSeq: number): void {
-    this.#pending = this.#pending.filter((pending) => pending.clientSeq !== clientSeq);
+    this.pending = this.pending.filter((pending) => pending.clientSeq !== clientSeq);
   }
 
   /** Forgets everything: another kernel answers. */
   clear(): void {
-    this.#confirmed = undefined;
-    this.#pending = [];
+    this.confirmed = undefined;
+    this.pending = [];
     this.index = 0;
-    this.#older.value = ALL;
-    this.#state.value = undefined;
+    this.older.value = ALL;
+    this.state.value = undefined;
   }
 
   show(): void {
-    let state = this.#confirmed;
-    for (const { action } of this.#pending) if (state !== undefined) state = this.#reduce(state, action);
-    this.#state.value = state;
+    let state = this.confirmed;
+    for (const { action } of this.pending) if (state !== undefined) state = this.#reduce(state, action);
+    this.state.value = state;
   }
 }

@@ -7,9 +7,9 @@
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
 import { notebookOf } from "../notebooks.ts";
 import { type Answer, checked, isAnswer, type Params, type RequestName } from "../state/answers.ts";
-import { isObject } from "../state/guard.ts";
+import { isObject } from "../state/object.ts";
 import type { Action, ChangesetState, ChatState, RootState, SessionState } from "../state/types.gen.ts";
-import { isRemote } from "../view/identity.ts";
+import { isRemote, ROOT } from "../view/identity.ts";
 import type {
   ChangeText,
   Connection,
@@ -21,7 +21,7 @@ import type {
   Store,
   ViewLink,
 } from "../view/store.ts";
-import { Channels, ROOT } from "./channels.ts";
+import { Channels } from "./channels.ts";
 import { Contents, changeText, pieces, RANGE } from "./contents.ts";
 import { Exchange, type Initialized, isFlush, isPong, isText, type Wire } from "./exchange.ts";
 import { Handshake } from "./handshake.ts";
@@ -29,27 +29,24 @@ import { Presence, Views } from "./presence.ts";
 import { announceLive, onLive } from "./surroundings.ts";
 import { Acknowledgements, ContinuedText } from "./text.ts";
 
-export { ROOT } from "./channels.ts";
 export type { Wire } from "./exchange.ts";
 
 /** The states in which notifications arrive: they are not kept. */
 const CONNECTED: ReadonlySet<Connection> = new Set(["live", "gap"]);
 
-export interface Client extends Store {
-  dispose(): void;
-}
-
-export function createClient(wire: Wire): Client {
-  return new PageClient(wire);
-}
-
-class PageClient implements Client {
+export class Client implements Store {
   readonly sessionsChanged = signal<unknown>(undefined);
   readonly settingsChanged = signal<unknown>(undefined);
   readonly drafts = signal<Readonly<Record<string, string>>>({});
   readonly successor = signal<(() => void) | undefined>(undefined);
   readonly refusal = signal<string | undefined>(undefined);
   readonly ahead = signal(0);
+  readonly clientId: string;
+  readonly connection: ReadonlySignal<Connection>;
+  readonly hostId: ReadonlySignal<string | undefined>;
+  readonly refusals: ReadonlySignal<readonly Refusal[]>;
+  readonly gaps: ReadonlySignal<Readonly<Record<string, string>>>;
+  readonly root: ReadonlySignal<RootState | undefined>;
   #wire: Wire;
   #exchange: Exchange;
   #channels: Channels;
@@ -83,40 +80,26 @@ class PageClient implements Client {
       },
     });
     this.#presence = new Presence(this.#exchange, this.#channels, this.#handshake, this.#views, wire.widget_manager);
+    this.clientId = this.#exchange.clientId;
+    this.connection = this.#presence.connection;
+    this.hostId = this.#handshake.hostId;
+    this.refusals = this.#channels.refusals;
+    this.gaps = this.#channels.gaps;
+    this.root = this.#channels.of<RootState>(ROOT).state;
     this.#watch(wire.widget_manager);
     this.#handshake.initialize();
-  }
-
-  get clientId(): string {
-    return this.#exchange.clientId;
-  }
-
-  get connection(): ReadonlySignal<Connection> {
-    return this.#presence.connection;
-  }
-
-  get hostId(): ReadonlySignal<string | undefined> {
-    return this.#handshake.hostId;
-  }
-
-  get refusals(): ReadonlySignal<readonly Refusal[]> {
-    return this.#channels.refusals;
-  }
-
-  get gaps(): ReadonlySignal<Readonly<Record<string, string>>> {
-    return this.#channels.gaps;
   }
 
   get notebook(): NotebookActions | undefined {
     const actions = notebookOf(this.#wire.widget_manager);
     if (!actions || !isRemote(this.root.peek())) return actions;
     // Cells and files that another host's agents name are not in this notebook.
-    const { insertBelow, replaceActive, run, drawDiagram } = actions;
-    return { insertBelow, replaceActive, run, ...(drawDiagram && { drawDiagram }) };
-  }
-
-  get root(): ReadonlySignal<RootState | undefined> {
-    return this.#channels.of<RootState>(ROOT).state;
+    return {
+      insertBelow: (...code) => actions.insertBelow(...code),
+      replaceActive: (...code) => actions.replaceActive(...code),
+      run: (...code) => actions.run(...code),
+      ...(actions.drawDiagram && { drawDiagram: actions.drawDiagram }),
+    };
   }
 
   get isUnsaid(): boolean {
@@ -158,9 +141,8 @@ class PageClient implements Client {
   }
 
   content(channel: string, ref: ContentRef): Promise<string> {
-    return this.#contents.get(ref, (uri, offset, length) =>
-      this.#range("fetchContent", { channel, uri, offset, length }),
-    );
+    const of = { channel, uri: ref.uri, length: RANGE };
+    return this.#contents.get(ref, (offset) => this.#range("fetchContent", { ...of, offset }));
   }
 
   async file(channel: string, path: string): Promise<Blob> {

@@ -14,17 +14,15 @@ export interface Range {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-export type FetchRange = (uri: string, offset: number, length: number) => Promise<Range>;
-
 export class Contents {
   #kept = new Map<string, { text: Promise<string>; size: number }>();
   #size = 0;
 
   /** Returns the same promise for the same content, until others have pushed it out; a failed fetch can be repeated. */
-  get({ uri, size }: ContentRef, fetch: FetchRange): Promise<string> {
+  get({ uri, size }: ContentRef, fetch: (offset: number) => Promise<Range>): Promise<string> {
     const known = this.#kept.get(uri);
     if (known) return known.text;
-    const text = whole(uri, fetch);
+    const text = pieces(fetch).then(decode);
     this.#kept.set(uri, { text, size });
     this.#size += size;
     text.catch(() => this.#drop(uri));
@@ -41,10 +39,6 @@ export class Contents {
   }
 }
 
-async function whole(uri: string, fetch: FetchRange): Promise<string> {
-  return decode(await pieces((at) => fetch(uri, at, RANGE)));
-}
-
 function decode(chunks: readonly Uint8Array<ArrayBuffer>[]): string {
   const decoder = new TextDecoder();
   return chunks.map((bytes) => decoder.decode(bytes, { stream: true })).join("") + decoder.decode();
@@ -59,7 +53,6 @@ export async function changeText(fetch: (first: number) => Promise<Range & { bin
   return { text: decode(chunks), size, isCut, isBinary: false };
 }
 
-/** Fetches all bytes, range by range. */
 export async function pieces(fetch: (offset: number) => Promise<Range>): Promise<Uint8Array<ArrayBuffer>[]> {
   const chunks = [];
   let first: Range | undefined;

@@ -4,7 +4,8 @@
  * a malformed one is dropped and logged once, and never breaks the channel.
  */
 import { type Answer, fits } from "../state/answers.ts";
-import { isEnvelope, isIndex, isObject } from "../state/guard.ts";
+import { isEnvelope, isIndex } from "../state/guard.ts";
+import { isObject } from "../state/object.ts";
 import { type ActionsParams, AHP_METHODS, type PongParams } from "../state/requests.gen.ts";
 import { WINDOW } from "../state/tables.gen.ts";
 import { uuid } from "../view/identity.ts";
@@ -38,12 +39,14 @@ export class Exchange {
   readonly clientId = uuid();
   /** The negotiated version. */
   version: number = WINDOW.current;
-  #isLost = false;
+  /** True if nothing can be sent: the kernel that knew this widget has ended. */
+  isLost = false;
+  /** The id that the next request will have. */
+  nextId = 1;
   #isClosed = false;
   #wire: Wire;
   #hears: ExchangeHandlers;
   #waiting = new Map<number, Waiting>();
-  #nextId = 1;
   #logged = new Set<string>();
   #listener: Listener = (message) => this.#receive(message);
 
@@ -53,19 +56,9 @@ export class Exchange {
     wire.on("msg:custom", this.#listener);
   }
 
-  /** True if nothing can be sent: the kernel that knew this widget has ended. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
-
-  /** The id that the next request will have. */
-  get nextId(): number {
-    return this.#nextId;
-  }
-
   ask(method: string, params: unknown): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(new Error(CLOSED)); // no answer would arrive
-    const id = this.#nextId++;
+    const id = this.nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       this.#send({ ...this.#head, id, method: wireName(method), params });
@@ -110,14 +103,14 @@ export class Exchange {
   }
 
   #send(message: Outgoing): void {
-    const before = this.#isLost;
+    const before = this.isLost;
     try {
       this.#wire.send(message);
-      this.#isLost = false;
+      this.isLost = false;
     } catch {
-      this.#isLost = true;
+      this.isLost = true;
     }
-    if (before !== this.#isLost) this.#hears.changed();
+    if (before !== this.isLost) this.#hears.changed();
   }
 }
 
@@ -178,25 +171,22 @@ export function read(message: unknown, clientId: string): Incoming | undefined {
     return { kind: "notification", method, params: message.params };
   }
   if (typeof message.id !== "number") return undefined;
-  if (isObject(message.error)) return { kind: "error", id: message.id, ...readError(message.error) };
+  if (isObject(message.error)) {
+    const { code, message: text } = message.error;
+    return { kind: "error", id: message.id, code: Number(code) || 0, message: String(text ?? "The kernel refused.") };
+  }
   return { kind: "result", id: message.id, result: message.result };
 }
 
 /** A refusal for an unsupported version may come in a version that this page does not speak. */
 const isRefusal = (message: Json): boolean => isObject(message.error) && message.error.code === UNSUPPORTED_VERSION;
 
-function readError(error: Json): { code: number; message: string } {
-  return { code: Number(error.code) || 0, message: String(error.message ?? "The kernel refused.") };
-}
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-
 export const isFlush = (value: unknown): value is ActionsParams => fits(value, "ActionsParams");
 
 export const isPong = (value: unknown): value is PongParams => fits(value, "PongParams");
 
 export function isText(value: unknown): value is Text {
-  if (!Array.isArray(value) || !isCount(value[0]) || !isCount(value[1])) return false;
+  if (!Array.isArray(value) || !fits(value[0], "count") || !fits(value[1], "count")) return false;
   const [, , first, index, content, time] = value;
   const action = { type: "chat/delta", turnId: "", partId: "", content, time };
   return isIndex(first) && isEnvelope({ channel: "", first, index, action });

@@ -2,13 +2,12 @@
 import { batch, signal } from "@preact/signals";
 import { isAnswer } from "../state/answers.ts";
 import { WINDOW } from "../state/tables.gen.ts";
-import { isChanges, sessionChannel } from "../view/identity.ts";
-import { type Channels, ROOT } from "./channels.ts";
+import { isChanges, ROOT, sessionChannel } from "../view/identity.ts";
+import type { Channels } from "./channels.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Initialized, Refused, speaks, UNKNOWN_SESSION, UNSUPPORTED_VERSION, versions } from "./exchange.ts";
 
 interface Then {
-  /** Returns true if the page is visible. */
   visible(): boolean;
   /** The kernel has answered, and its answer is applied to the channels. */
   introduced(result: Initialized): void;

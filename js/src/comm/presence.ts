@@ -1,5 +1,5 @@
 /** The connection of the page to its kernel: pings it now and then, and derives the state to show to the user. */
-import { type ReadonlySignal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { AGAIN, notebookOf } from "../notebooks.ts";
 import type { PongParams } from "../state/requests.gen.ts";
 import type { Connection, ViewLink } from "../view/store.ts";
@@ -12,7 +12,7 @@ const PING_MS = 10_000;
 const RETRY_MS = 3_000;
 
 export class Presence {
-  #connection = signal<Connection>("connecting");
+  readonly connection = signal<Connection>("connecting");
   #exchange: Exchange;
   #channels: Channels;
   #handshake: Handshake;
@@ -39,13 +39,9 @@ export class Presence {
     this.#ends = [unwatch, unfollow, ...timers.map((timer) => () => clearInterval(timer))];
   }
 
-  get connection(): ReadonlySignal<Connection> {
-    return this.#connection;
-  }
-
   end(): void {
     for (const end of this.#ends) end();
-    this.#connection.value = "gone";
+    this.connection.value = "gone";
   }
 
   /** The first view has become visible, or the last one hidden. */
@@ -89,7 +85,7 @@ export class Presence {
     const kernel = standing(this.#manager);
     if (kernel === "cut") this.#wasCut = true;
     if (kernel === "restarting") this.#restarts = true;
-    this.#connection.value = this.#state(kernel);
+    this.connection.value = this.#state(kernel);
   }
 
   #state(kernel: Standing): Connection {
@@ -111,7 +107,7 @@ export class Presence {
   #retry(): void {
     if (this.#pulse.waits) {
       if (this.#pulse.beat()) this.ping();
-      notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.#connection.peek());
+      notebookOf(this.#manager)?.unanswered?.(this.#pulse.beats, () => this.connection.peek());
     } else if (this.#handshake.again() || (this.#views.visible && this.#channels.isUnanswered)) this.ping();
     this.stand();
   }
@@ -169,16 +165,12 @@ interface Shown {
 /** The views of one client: whether any is visible; scrolls one into view. */
 export class Views {
   #views = new Map<string, Shown>();
-  #visible = false;
+  visible = false;
   #changed: (visible: boolean) => void;
 
   /** `changed` is called when the first view becomes visible, and when the last one is hidden. */
   constructor(changed: (visible: boolean) => void) {
     this.#changed = changed;
-  }
-
-  get visible(): boolean {
-    return this.#visible;
   }
 
   open(viewId: string, element?: Element): ViewLink {
@@ -204,8 +196,8 @@ export class Views {
 
   #report(): void {
     const visible = [...this.#views.values()].some((view) => view.visible);
-    if (visible === this.#visible) return;
-    this.#visible = visible;
+    if (visible === this.visible) return;
+    this.visible = visible;
     this.#changed(visible);
   }
 }

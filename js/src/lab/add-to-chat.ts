@@ -3,7 +3,6 @@ import type { Cell, Notebook } from "@jupyterlab/notebook";
 import type { Link } from "./link";
 import { LONGEST_CELL, selectedText } from "./notebook-state";
 
-/** Mentions to add to a message. */
 export interface Addition {
   /** A description for the user. */
   about: string;

@@ -22,7 +22,6 @@ export type Boot =
   | { state: "missing"; python: string }
   | { state: "failed"; reason: string };
 
-/** Reads the kernel's answer. */
 export function readBoot(content: Record<string, unknown>): Boot {
   if (content.status !== "ok") return failed(content);
   const values = isObject(content.user_expressions) ? content.user_expressions : {};

@@ -7,7 +7,7 @@ import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
 import { CellForm, type FormAction } from "./cell-form";
 import { insertCell, type Placed, replace } from "./edits";
-import type { Ask } from "./kernel-requests";
+import type { Ask } from "./notebook-part";
 
 /** The metadata key for the prompt that a cell was written from. */
 export const PROMPT_KEY = "agentnb_prompt";
@@ -21,10 +21,8 @@ export interface EditPlace {
   /** Called when a cell's text `before` was replaced; the user can undo it in the cell. */
   replaced(cell: Cell["model"]["sharedModel"], before: string, sentence: string): void;
   readonly placed: Placed;
-  /** Shows a turn in the chat. */
   showTurn(channel: string, turnId: string): void;
   warn(sentence: string): void;
-  /** Called when the edit is over. */
   ended(edit: CellEdit): void;
 }
 

@@ -9,7 +9,6 @@ export interface FormAction {
   run(): void;
 }
 
-/** The question to the user. */
 export interface Question {
   readonly label: string;
   readonly placeholder?: string;
@@ -92,7 +91,6 @@ export class CellForm {
     return this.node.contains(document.activeElement);
   }
 
-  /** Focuses the box, or the first button. */
   focus(): void {
     this.node.scrollIntoView({ block: "nearest" });
     this.node.querySelector<HTMLElement>("textarea, button")?.focus({ preventScroll: true });

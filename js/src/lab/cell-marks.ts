@@ -2,7 +2,6 @@
 import type { Cell, NotebookPanel } from "@jupyterlab/notebook";
 import type { CellBar } from "./cell-bar";
 
-/** One drawn change. */
 export interface Drawn {
   /** The cell of the change, or the one beside it. */
   readonly cell: Cell;
@@ -27,7 +26,6 @@ export abstract class CellMarks<D extends Drawn> {
     });
   }
 
-  /** True if nothing is drawn. */
   get isEmpty(): boolean {
     return this.drawn.size === 0;
   }
@@ -42,15 +40,12 @@ export abstract class CellMarks<D extends Drawn> {
     });
   }
 
-  /** True if there is anything to draw. */
   protected abstract get hasChanges(): boolean;
   protected abstract draw(): void;
-  /** Called after each drawing. */
   protected abstract onDrawn(): void;
   /** Returns the sort keys (first, second) of a change whose cell has this index. */
   protected abstract rank(drawn: D, index: number): readonly [number, number];
 
-  /** Focuses the change's bar. */
   focus({ bar }: D): void {
     if (bar.node.isConnected) bar.node.scrollIntoView({ block: "nearest" });
     bar.focus();
@@ -91,7 +86,6 @@ export abstract class CellMarks<D extends Drawn> {
     await cell.ready;
   }
 
-  /** All changes with their sort keys. */
   get ranked(): Ranked<D>[] {
     if (this.isEmpty) return [];
     const places = new Map(this.panel.content.widgets.map((cell, index) => [cell, index]));
@@ -116,7 +110,6 @@ export abstract class CellMarks<D extends Drawn> {
 
 export interface Ranked<D> {
   readonly one: D;
-  /** Sort keys (first, second). */
   readonly rank: readonly [number, number];
 }
 

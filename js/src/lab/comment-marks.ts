@@ -10,7 +10,6 @@ import { CellForm } from "./cell-form";
 import { type CellComment, type Cells, type CommentedCell, Comments, lineWords, placeOf, summary } from "./comments";
 
 const PAUSE = 250;
-type Marks = ReadonlyMap<number, readonly CellComment[]>;
 
 const setMarks = StateEffect.define<RangeSet<GutterMarker>>();
 const marks = StateField.define<RangeSet<GutterMarker>>({
@@ -50,7 +49,6 @@ export class CommentMarks {
   readonly #panel: NotebookPanel;
   readonly #marked = new WeakSet<EditorView>();
   readonly #followed = new WeakSet<Cell>();
-  /** The cells that show marks. */
   #markedCells = new Set<Cell>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDue = false;
@@ -156,12 +154,7 @@ export class CommentMarks {
   }
 
   #draw(): void {
-    const byCell = new Map<string, CellComment[]>();
-    for (const one of this.comments.all) {
-      const others = byCell.get(one.cellId);
-      if (others) others.push(one);
-      else byCell.set(one.cellId, [one]);
-    }
+    const byCell = grouped(this.comments.all, ({ cellId }) => cellId);
     if (!byCell.size && !this.#markedCells.size) return;
     const markedCells = new Set<Cell>();
     for (const cell of this.#panel.content.widgets) {
@@ -194,7 +187,7 @@ export class CommentMarks {
     const lines = cell.model.sharedModel.getSource().split("\n");
     const { doc } = view.state;
     const ranges: Range<GutterMarker>[] = [];
-    for (const [number, ones] of byLine(comments, lines)) {
+    for (const [number, ones] of grouped(comments, (one) => placeOf(one, lines).first)) {
       if (number > doc.lines) continue;
       const [first] = ones as [CellComment];
       const isChanged = placeOf(first, lines).isChanged;
@@ -206,16 +199,14 @@ export class CommentMarks {
   }
 }
 
-/** Returns the comments by their first line. */
-function byLine(comments: readonly CellComment[], lines: readonly string[]): Marks {
-  const marks = new Map<number, CellComment[]>();
+function grouped<K>(comments: readonly CellComment[], keyOf: (comment: CellComment) => K): Map<K, CellComment[]> {
+  const groups = new Map<K, CellComment[]>();
   for (const one of comments) {
-    const { first } = placeOf(one, lines);
-    const others = marks.get(first);
-    if (others) others.push(one);
-    else marks.set(first, [one]);
+    const group = groups.get(keyOf(one));
+    if (group) group.push(one);
+    else groups.set(keyOf(one), [one]);
   }
-  return marks;
+  return groups;
 }
 
 /** The number of comments listed at first; more on demand. */
@@ -236,7 +227,8 @@ export function showComments(into: HTMLElement, marks: CommentMarks): () => void
       most = LISTED;
       return into.replaceChildren();
     }
-    const focused = indexOfFocus(into);
+    const { activeElement } = into.getRootNode() as ShadowRoot;
+    const focused = [...into.querySelectorAll("button")].indexOf(activeElement as HTMLButtonElement);
     const chip = button(
       summary(all, marks.cells),
       () => {
@@ -284,10 +276,4 @@ export function showComments(into: HTMLElement, marks: CommentMarks): () => void
     end();
     into.replaceChildren();
   };
-}
-
-/** Returns the index of the focused button; -1 for none. */
-function indexOfFocus(into: HTMLElement): number {
-  const { activeElement } = into.getRootNode() as ShadowRoot;
-  return [...into.querySelectorAll("button")].indexOf(activeElement as HTMLButtonElement);
 }

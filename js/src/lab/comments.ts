@@ -61,7 +61,8 @@ export class Comments {
 
   constructor(path: string) {
     this.#path = path;
-    this.#all = read(stored<unknown>(PREFIX + path));
+    const all = stored<unknown>(PREFIX + path);
+    this.#all = Array.isArray(all) ? all.filter((one): one is CellComment => typeof one?.quote === "string") : [];
   }
 
   get all(): readonly CellComment[] {
@@ -131,10 +132,6 @@ export class Comments {
     this.#timer ??= setTimeout(() => this.#save(), SAVE_AFTER);
     for (const listener of this.#listeners) listener();
   }
-}
-
-function read(value: unknown): CellComment[] {
-  return Array.isArray(value) ? value.filter((one): one is CellComment => typeof one?.quote === "string") : [];
 }
 
 /** "3 comments on [2], [5]". */

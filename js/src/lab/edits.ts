@@ -46,15 +46,24 @@ export class NotebookEdits implements NotebookActions {
     this.#helpers = helpers;
   }
 
-  insertBelow(source: string, from?: Origin): void {
-    this.#insert(source, from);
+  /** Adds a code cell below the active one and makes it active; returns its index. */
+  insertBelow(source: string, from?: Origin): number | undefined {
+    const { content } = this.#panel;
+    const shared = content.model?.sharedModel;
+    if (!shared) return undefined;
+    const index = content.activeCell ? content.activeCellIndex + 1 : shared.cells.length;
+    insertCell(shared, index, source);
+    goTo(content, index);
+    const cell = shared.cells[index];
+    if (from && cell) this.#helpers.placed?.(cell, null, source, from);
+    return index;
   }
 
   replaceActive(source: string, from?: Origin): void {
     const cell = this.#panel.content.activeCell?.model.sharedModel;
     if (cell?.cell_type !== "code") {
       this.#helpers.warn("The active cell isn't a code cell. The code was inserted in a new cell below it.");
-      this.#insert(source, from);
+      this.insertBelow(source, from);
     } else if (cell.getMetadata("editable") === false) {
       this.#helpers.warn("The active cell is read-only. Use “Insert below the active cell” instead.");
     } else {
@@ -68,7 +77,7 @@ export class NotebookEdits implements NotebookActions {
   }
 
   run(source: string, from?: Origin): void {
-    const index = this.#insert(source, from);
+    const index = this.insertBelow(source, from);
     if (index !== undefined && !runCell(this.#panel, this.#helpers.executor, index)) {
       this.#helpers.warn("The notebook has no kernel. The code was inserted in a new cell and not run.");
     }
@@ -85,19 +94,6 @@ export class NotebookEdits implements NotebookActions {
   hasRun(id: string): boolean {
     const cell = this.#panel.content.widgets.find(({ model }) => model.id === id)?.model;
     return cell?.executionState === "running" || (!!cell?.executionCount && !cell.isDirty);
-  }
-
-  /** Adds a code cell below the active one and makes it active; returns its index. */
-  #insert(source: string, from?: Origin): number | undefined {
-    const { content } = this.#panel;
-    const shared = content.model?.sharedModel;
-    if (!shared) return undefined;
-    const index = content.activeCell ? content.activeCellIndex + 1 : shared.cells.length;
-    insertCell(shared, index, source);
-    goTo(content, index);
-    const cell = shared.cells[index];
-    if (from && cell) this.#helpers.placed?.(cell, null, source, from);
-    return index;
   }
 }
 

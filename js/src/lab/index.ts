@@ -41,7 +41,6 @@ import { ID, Sidebar } from "./sidebar";
 const REVEAL = "agentnb.sidebar";
 const OPEN_KEY = "agentnb sidebar";
 
-/** The objects of a known notebook. */
 interface Joined {
   readonly edits: NotebookEdits;
   readonly manager: Promise<Manager>;
@@ -225,7 +224,6 @@ export function activate(
 /** Cards in the launcher's row of notebooks have a picture. */
 const CARD = `data:image/svg+xml,${encodeURIComponent(icon.svgstr.replace("<svg ", '<svg color="#616161" ').replace(/#616161/g, "#1976d2"))}`;
 
-/** Adds a card to the launcher, if there is one. */
 async function addCard(app: Application): Promise<void> {
   const { ILauncher } = await import("@jupyterlab/launcher");
   const launcher = await app.resolveOptionalService(ILauncher);

@@ -8,7 +8,7 @@ import type { SettingRegistry, Settings } from "@jupyterlab/settingregistry";
 import { isObject } from "../state/object";
 import { uuid } from "../view/identity";
 import { line } from "../view/plain";
-import type { Ask } from "./kernel-requests";
+import type { Ask } from "./notebook-part";
 
 const SETTINGS = "agentnb:plugin";
 const LONGEST_SIDE = 8_000;

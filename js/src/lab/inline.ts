@@ -12,8 +12,7 @@ import { CommentMarks, showComments } from "./comment-marks";
 import type { Placed } from "./edits";
 import styles from "./inline.css";
 import { CellCompletion, switchOf } from "./inline-completion";
-import { KernelRequests } from "./kernel-requests";
-import { addNotebookCommand, type Surroundings } from "./notebook-part";
+import { addNotebookCommand, KernelRequests, type Surroundings } from "./notebook-part";
 
 const EDIT = [
   "agentnb:edit-cell",
@@ -26,7 +25,6 @@ const COMMENT = [
   "Write a comment on lines of a cell, to send with your next message",
 ] as const;
 
-/** The extension's services for this part. */
 interface Around extends Surroundings {
   /** The chat's actions on the notebook, to which the comments are added. */
   readonly edits: NotebookActions;
@@ -39,7 +37,7 @@ export class NotebookInline {
   readonly #panel: NotebookPanel;
   readonly #place: EditPlace;
   readonly #edits = new Map<string, CellEdit>();
-  readonly #marks: CommentMarks;
+  readonly marks: CommentMarks;
   readonly requests: KernelRequests;
   readonly actions: NotebookActions;
   #access: SettingsAccess | undefined;
@@ -49,7 +47,7 @@ export class NotebookInline {
     const { sidebar, reveal, replaced, placed, warn } = surroundings;
     this.#panel = panel;
     this.requests = new KernelRequests(panel, surroundings);
-    this.#marks = new CommentMarks(panel);
+    this.marks = new CommentMarks(panel);
     this.#place = {
       panel,
       connect: () => this.requests.connect(),
@@ -101,17 +99,13 @@ export class NotebookInline {
     this.#follow();
   }
 
-  comment(): void {
-    this.#marks.comment();
-  }
-
   #comments(): Pick<NotebookActions, "comments"> {
-    const { comments } = this.#marks;
+    const { comments } = this.marks;
     return {
       comments: {
-        show: (into) => showComments(into, this.#marks),
+        show: (into) => showComments(into, this.marks),
         take: () => {
-          const taken = comments.take(this.#marks.cells);
+          const taken = comments.take(this.marks.cells);
           return taken ? [{ type: "simple", label: taken.label, modelRepresentation: taken.text }] : [];
         },
         giveBack: () => comments.giveBack(),
@@ -138,7 +132,7 @@ function addCommands(surroundings: Surroundings): void {
   if (app.commands.hasCommand(EDIT[0])) return;
   addStyles(styles);
   addNotebookCommand(surroundings, known, EDIT, (inline) => inline.edit());
-  addNotebookCommand(surroundings, known, COMMENT, (inline) => inline.comment());
+  addNotebookCommand(surroundings, known, COMMENT, (inline) => inline.marks.comment());
   addEdits(app, () => (tracker.currentWidget ? known.get(tracker.currentWidget)?.actions : undefined));
   const connect = (panel: NotebookPanel) =>
     known.get(panel)?.requests.connect() ?? Promise.reject(new Error("The notebook is no longer open."));

@@ -83,12 +83,10 @@ declare module "@jupyterlab/services" {
     onClose: (message: Message) => void;
     open(data: unknown): unknown;
     send(data: unknown): unknown;
-    close(): unknown;
     dispose(): void;
   }
   export interface Future {
     readonly done: Promise<Message>;
-    dispose(): void;
   }
   export interface Kernel {
     readonly id: string;
@@ -365,7 +363,6 @@ declare module "@jupyterlab/settingregistry" {
   export interface Settings {
     /** The user's values, without the defaults. */
     readonly user: Readonly<Record<string, unknown>>;
-    /** Returns the default value. */
     default(key: string): unknown;
     readonly changed: Signal<unknown>;
     set(key: string, value: unknown): Promise<void>;

@@ -7,7 +7,6 @@ type Pattern = readonly [form: RegExp, id: string, places: readonly number[]];
 const SENTENCES = /(?<=[.!?]) (?=[\p{Lu}`'"])/u;
 const PLACE = /\{(\d)\}/;
 
-/** Returns the function that translates these messages. */
 export function kernelSentences(
   messages: readonly string[],
   gettext: (id: string) => string,

@@ -2,7 +2,6 @@
 import type { Extension } from "@codemirror/state";
 import type { Languages } from "@jupyterlab/codemirror";
 
-/** Returns the language for a file name. */
 export async function languageOf(languages: Languages | null, file: string): Promise<Extension | undefined> {
   const spec = languages?.findByFileName?.(file);
   const language = spec && (await languages?.getLanguage(spec).catch(() => null));

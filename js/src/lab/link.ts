@@ -79,17 +79,16 @@ export class Link {
     this.#aside(() => this.#comm.open({ v: VERSION, clientId: pageId(), outputs: true }));
     this.#open = true;
     const { content, context } = this.#panel;
-    const later = (): void => this.#later();
-    if (content.selectionChanged) this.#follow(content.selectionChanged, later);
+    if (content.selectionChanged) this.#follow(content.selectionChanged, this.#later);
     this.#follow(content.activeCellChanged, () => {
       this.#watch();
-      later();
+      this.#later();
     });
     if (content.model) {
-      this.#follow(content.model.contentChanged, later);
-      this.#follow(content.model.stateChanged, later); // saved, or changed since
+      this.#follow(content.model.contentChanged, this.#later);
+      this.#follow(content.model.stateChanged, this.#later); // saved, or changed since
     }
-    this.#follow(context.pathChanged, later);
+    this.#follow(context.pathChanged, this.#later);
     for (const [kind, capture] of ACTS) {
       window.addEventListener(kind, this.#act, capture);
       this.#endings.push(() => window.removeEventListener(kind, this.#act, capture));
@@ -156,18 +155,15 @@ export class Link {
     clearTimeout(this.#timer);
     this.#open = false;
     for (const end of this.#endings.splice(0)) end();
-    this.#watched?.model.selections.changed.disconnect(this.#onSelection);
+    this.#watched?.model.selections.changed.disconnect(this.#later);
     if (!this.#comm.isDisposed) this.#comm.dispose();
   }
 
-  #onSelection = (): void => this.#later();
-
   /** Follows the selection in the active cell. */
   #watch(): void {
-    if (this.#watched && !this.#watched.isDisposed)
-      this.#watched.model.selections.changed.disconnect(this.#onSelection);
+    if (this.#watched && !this.#watched.isDisposed) this.#watched.model.selections.changed.disconnect(this.#later);
     this.#watched = this.#panel.content.activeCell;
-    this.#watched?.model.selections.changed.connect(this.#onSelection);
+    this.#watched?.model.selections.changed.connect(this.#later);
   }
 
   #follow<A>(signal: Signal<A>, slot: () => void): void {
@@ -176,12 +172,12 @@ export class Link {
   }
 
   /** Sends after a pause in typing, and at intervals during long typing. */
-  #later(): void {
+  readonly #later = (): void => {
     const now = Date.now();
     if (this.#timer === undefined) this.#since = now;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.flush(), Math.min(QUIET_MS, Math.max(0, this.#since + LONGEST_MS - now)));
-  }
+  };
 
   #receive(message: Message): void {
     const data = message.content.data;

@@ -19,7 +19,6 @@ export interface CellState {
   count?: number;
   /** Absent if the kernel has it. */
   source?: string;
-  /** True if `source` is cut. */
   cut?: boolean;
   /** Absent if the cell has none, or too many to send. */
   tags?: readonly string[];
@@ -46,7 +45,6 @@ export interface NotebookState {
   cells?: CellState[];
 }
 
-/** True if a notebook is open at a path. */
 export function isOpenAt(tracker: Tracker, path: string): boolean {
   let isFound = false;
   tracker.forEach(({ context }) => {
@@ -80,7 +78,6 @@ export class Difference {
   #sources = new Map<string, string>();
   #cells = "";
 
-  /** Returns the parts of `state` to send. */
   of(state: NotebookState): NotebookState {
     const cells = state.cells ?? [];
     const all = JSON.stringify(cells);
@@ -101,7 +98,6 @@ function withoutSource({ source: _, ...cell }: CellState): CellState {
   return cell;
 }
 
-/** Returns the notebook's current state. */
 export function notebookState({ path, contentsModel }: NotebookPanel["context"], notebook: Notebook): NotebookState {
   const all = notebook.model?.sharedModel.cells ?? [];
   const at = Math.max(0, notebook.activeCellIndex);

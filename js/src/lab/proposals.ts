@@ -44,7 +44,6 @@ export class Proposals {
       id: `replaced ${id} ${Date.now()}`,
       cellId: id,
       notebook: undefined,
-      name: "",
       status: "changed",
       sentence,
       about: "",

@@ -10,7 +10,7 @@ import { reason } from "../view/plain";
 import type { Origin, SettingsAccess } from "../view/store";
 import { EDITED } from "./agent-edits";
 import { execute } from "./boot";
-import { addNotebookCommand, type Surroundings } from "./notebook-part";
+import { type Ask, addNotebookCommand, type Surroundings } from "./notebook-part";
 import styles from "./provenance.css";
 import { type Answer, type Marked, NONE, readAnswer, type WritingTurn } from "./provenance-answer";
 import { type Around, ProvenanceMark } from "./provenance-mark";
@@ -31,8 +31,6 @@ const LONGEST_TEXT = 4_000_000;
 
 const BEFORE_CHAT =
   "__import__('agentnb.one_at_a_time', fromlist=['imported']).imported('agentnb.plugins.provenance.before_chat')";
-
-type Ask = (method: string, params: object) => Promise<unknown>;
 
 export class NotebookProvenance {
   readonly #panel: NotebookPanel;

@@ -78,17 +78,15 @@ export class Session {
     this.again();
   }
 
-  readonly #again = (): void => this.again();
-
   /** Loads the chat again. */
-  again(): void {
+  readonly again = (): void => {
     const attempt = ++this.#attempt;
     this.#started = this.#kernel();
     this.#drop();
     void this.#load(attempt).catch((error: unknown) => {
-      if (attempt === this.#attempt) this.#say("failed", notices.failed(String(error), this.#again));
+      if (attempt === this.#attempt) this.#say("failed", notices.failed(String(error), this.again));
     });
-  }
+  };
 
   /** Sends a cell's error to the agent, as soon as a conversation is open. */
   ask(failed: Failed): void {
@@ -185,8 +183,8 @@ export class Session {
     if (stale()) return;
     if (answer.state === "language") return this.#say("language", notices.language(answer.name));
     const insert = (source: string): void => edits.insertBelow(source);
-    if (answer.state === "missing") return this.#say("missing", notices.missing(answer.python, this.#again, insert));
-    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, this.#again));
+    if (answer.state === "missing") return this.#say("missing", notices.missing(answer.python, this.again, insert));
+    if (answer.state === "failed") return this.#say("failed", notices.failed(answer.reason, this.again));
     await this.#show(answer, stale);
     if (stale()) return;
     if (this.#open) void this.#reopening.send(this.node.node, "", Promise.resolve(this.#open), "agentnb-reopen");

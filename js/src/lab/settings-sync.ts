@@ -28,7 +28,6 @@ const SAVE_TAKES = 10_000;
 
 type Values = Map<string, unknown>;
 
-/** Warnings and questions for the user. */
 export interface Ui {
   warn(sentence: string): void;
   confirm(sentence: string): Promise<boolean>;

@@ -19,9 +19,7 @@ const STALE = "agentnb-stale";
 const RUN_WITHIN = 30_000;
 
 export interface Surroundings {
-  /** True if a notebook is open at a path. */
   isOpen(path: string): boolean;
-  /** Runs the cell at an index. */
   run(index: number): void;
   /** Shows the text of an absent cell in `parent`. Returns a function that removes it. */
   drawCell(parent: HTMLElement, cell: AbsentCell): () => void;
@@ -31,7 +29,6 @@ const GONE = "The cell is no longer in the notebook. Reject the change, or undo 
 
 type Answer = "accept" | "reject" | "run";
 
-/** One proposal, drawn in a cell. */
 interface DrawnProposal extends Drawn {
   readonly proposal: CellProposal;
   readonly canRun: boolean;
@@ -335,7 +332,6 @@ export class ShownProposals extends CellMarks<DrawnProposal> {
   }
 }
 
-/** Describes a proposal in a sentence. */
 function sentence({ action, others, newKind, newTags, title }: CellProposal): string {
   switch (action) {
     case "insert":

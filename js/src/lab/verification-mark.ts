@@ -1,5 +1,5 @@
 /** The mark of a notebook's verification, in the notebook's toolbar or below a turn: its state and actions. */
-import { button, element } from "../element";
+import { button, coded, element } from "../element";
 import { line } from "../view/plain";
 import styles from "./verification.css";
 import type { Finding, Verifier } from "./verifier";
@@ -52,7 +52,6 @@ export class VerificationMark {
     this.#again.hidden = state.status !== "ended";
   }
 
-  /** The state in words. */
   get words(): string {
     const { status, done, all, ok, time, error, findings } = this.#verifier.state;
     if (status === "none") return "Verify";
@@ -88,11 +87,6 @@ export class VerificationMark {
     const id = this.#finding()?.cell?.id;
     if (id) this.#show(id);
   }
-}
-
-/** Returns text, with the parts between backticks as code. */
-function coded(text: string): (Node | string)[] {
-  return text.split("`").map((piece, at) => (at % 2 ? element("code", "", piece) : piece));
 }
 
 const clock = (time: number): string =>

@@ -4,8 +4,7 @@ import { Widget } from "@lumino/widgets";
 import { element } from "../element";
 import type { SettingsAccess } from "../view/store";
 import { tagsOf } from "./edits";
-import { KernelRequests } from "./kernel-requests";
-import { addNotebookCommand, type Surroundings } from "./notebook-part";
+import { addNotebookCommand, KernelRequests, type Surroundings } from "./notebook-part";
 import { part } from "./parts";
 import { VerificationMark } from "./verification-mark";
 import { Verifier } from "./verifier";
@@ -51,11 +50,7 @@ export class NotebookVerification {
     void context.ready.then(() => content.model?.contentChanged.connect(() => this.#later()));
     panel.disposed.connect(() => clearTimeout(this.#timer));
     known.set(panel, this);
-    addNotebookCommand(surroundings, known, COMMAND, (verification) => verification.begin());
-  }
-
-  begin(): void {
-    void this.#verifier.begin();
+    addNotebookCommand(surroundings, known, COMMAND, (one) => void one.#verifier.begin());
   }
 
   /** Called when a chat of the notebook's kernel is connected. */

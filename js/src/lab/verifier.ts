@@ -1,6 +1,7 @@
 /** The verification of one notebook: begins it, follows it, and notices later changes of the notebook. */
 import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
+import type { Ask } from "./notebook-part";
 
 /** `VerificationState` of agentnb/plugins/verify/page_jobs.py. */
 export interface Verification {
@@ -29,8 +30,6 @@ export interface Finding {
   readonly cell?: { readonly id: string; readonly label: string } | null;
 }
 
-export type Ask = (method: string, params: object) => Promise<unknown>;
-
 export interface Notebook {
   /** Its path on the Jupyter server. */
   path(): string;
@@ -40,7 +39,6 @@ export interface Notebook {
   mark(): string;
   /** Returns the function for requests, as soon as the kernel has loaded agentnb. */
   connect(): Promise<Ask>;
-  /** Sends a message to the agent. */
   send(text: string): void;
 }
 

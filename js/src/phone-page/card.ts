@@ -6,11 +6,14 @@ import type { ToolCallPendingConfirmationState, ToolContent } from "../state/typ
 import { compare } from "../view/parts/line-diff";
 import { line, plain, splitPath, worstOf } from "../view/plain";
 
-export interface Question {
+export interface Turn {
   readonly channel: string;
   readonly turnId: string;
   readonly agent: string;
   readonly conversation: string;
+}
+
+export interface Question extends Turn {
   readonly call: ToolCallPendingConfirmationState;
   readonly isWhole: boolean;
 }
@@ -56,7 +59,7 @@ export function card(question: Question, place: string, actions: Actions): HTMLE
   );
 }
 
-export function whose({ agent, conversation }: { agent: string; conversation: string }, place: string): string {
+export function whose({ agent, conversation }: Turn, place: string): string {
   const { name } = splitPath(place);
   return [agent, conversation, place && name]
     .filter(Boolean)

@@ -5,15 +5,8 @@
 import { button, element, renew } from "../element";
 import { isObject } from "../state/object";
 import { line, reason } from "../view/plain";
-import { card, type Question, whose } from "./card";
+import { card, type Question, type Turn, whose } from "./card";
 import { type Access, Connection, type State } from "./connection";
-
-interface Turn {
-  readonly channel: string;
-  readonly turnId: string;
-  readonly agent: string;
-  readonly conversation: string;
-}
 
 interface Questions {
   readonly place: string;
@@ -49,7 +42,7 @@ function show(state: State, why: string): void {
     .filter(Boolean)
     .join(" ");
   if (state !== "ended") return;
-  forgetAccess();
+  sessionStorage.removeItem(KEY);
   draw(EMPTY);
 }
 
@@ -110,14 +103,15 @@ function cardOf(question: Question): HTMLElement {
   return made;
 }
 
-function running({ channel, turnId, agent, conversation }: Turn): HTMLElement {
+function running(turn: Turn): HTMLElement {
+  const { channel, turnId, agent } = turn;
   const stop = () =>
     performance.now() < armedAt ||
     void connection?.ask("x-agentnb/stopTurn", { channel, turnId }).catch(() => undefined);
   const made = element(
     "div",
     "running",
-    element("p", "", `${whose({ agent, conversation }, last.place)} is working.`),
+    element("p", "", `${whose(turn, last.place)} is working.`),
     button("Stop", stop, { class: "button", label: `Stop ${line(agent, 60)}` }),
   );
   made.dataset.turn = `${channel} ${turnId}`;
@@ -155,10 +149,6 @@ function takeAccess(): Access | undefined {
     // Nothing valid is stored.
   }
   return undefined;
-}
-
-function forgetAccess(): void {
-  sessionStorage.removeItem(KEY);
 }
 
 /** Not `crypto.randomUUID`: it exists only in secure contexts. */

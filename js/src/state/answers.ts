@@ -7,7 +7,6 @@ export type RequestName = keyof Requests;
 export type Params<M extends RequestName> = Requests[M]["params"];
 export type Answer<M extends RequestName> = Requests[M]["result"];
 
-/** The access that an agent has to the kernel. */
 export type KernelAccess = NonNullable<Params<"createSession">["kernel"]>;
 
 /** Sends a request to the kernel; an answer of another form is an error. */
@@ -38,7 +37,6 @@ export function fits(value: unknown, kind: string): boolean {
   return KINDS[kind]?.(value) ?? (kind === typeof value || (/^[A-Z]/.test(kind) && isObject(value)));
 }
 
-/** True if the value is an answer to the request. */
 export const isAnswer = <M extends RequestName>(method: M, value: unknown): value is Answer<M> =>
   fits(value, ANSWERS[method] ?? "unknown"); // for a plug-in's request
 

@@ -21,12 +21,10 @@ interface Delta {
   readonly content: string;
 }
 
-/** Returns the running turn if it has this id. */
 export function runningTurn(state: ChatState, turnId: string): ActiveTurn | undefined {
   return state.activeTurn?.id === turnId ? state.activeTurn : undefined;
 }
 
-/** Returns the chat with these parts in its running turn. */
 export function withParts(state: ChatState, turn: ActiveTurn, responseParts: readonly ResponsePart[]): ChatState {
   return { ...state, activeTurn: { ...turn, responseParts } };
 }

@@ -35,7 +35,6 @@ export function messagesReordered(state: ChatState, { order, held }: ChatQueuedM
   return changed(state, { queuedMessages: [...next, ...waiting.values()] });
 }
 
-/** Returns the queue, held until the user continues. */
 export function heldQueue(messages: ChatState["queuedMessages"]): ChatState["queuedMessages"] {
   return messages?.map((message) => changed(message, { held: true }));
 }

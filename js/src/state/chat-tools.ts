@@ -13,7 +13,6 @@ import type {
   ChatToolCallStart,
   JsonObject,
   ToolCallCancelledState,
-  ToolCallDetails,
   ToolCallPendingConfirmationState,
   ToolCallResponsePart,
   ToolCallRunningState,
@@ -60,7 +59,6 @@ type Cancelling = Pick<
   "reason" | "reasonMessage" | "userSuggestion" | "selectedOption" | "answeredBy"
 >;
 
-/** Returns the call, cancelled. */
 export function cancelled(call: ToolCallState, why: Cancelling, _meta?: JsonObject): ToolCallCancelledState {
   return defined({
     status: "cancelled",
@@ -165,7 +163,6 @@ export const resultConfirmed = updates<ChatToolCallResultConfirmed>((call, actio
   return cancelled(call, { reason: "result-denied", selectedOption, answeredBy }, action._meta);
 });
 
-/** The content that a running tool shows so far. */
 export const contentChanged = updates<ChatToolCallContentChanged>((call, action) => {
   if (call.status !== "running") return call;
   return changed(call, { _meta: action._meta ?? call._meta, content: action.content });
@@ -176,10 +173,6 @@ export const detailsChanged = updates<XToolCallDetailsChanged>((call, action) =>
   changed(call, {
     _meta: action._meta ?? call._meta,
     displayName: action.displayName ?? call.displayName,
-    details: merged(call.details, action.details),
+    details: call.details ? changed(call.details, defined({ ...action.details })) : action.details,
   }),
 );
-
-function merged(old: ToolCallDetails | undefined, next: ToolCallDetails): ToolCallDetails {
-  return old === undefined ? next : changed(old, defined({ ...next }));
-}

@@ -117,7 +117,6 @@ export function turnChanges(state: ChatState, action: XTurnChanges): ChatState {
   return turn === old ? state : { ...state, turns: put(turns, at, turn) };
 }
 
-/** Sets the prompts that the agent suggests next. */
 export function promptSuggestionsChanged(state: ChatState, { suggestions }: XPromptSuggestionsChanged): ChatState {
   return changed(state, { promptSuggestions: filled(suggestions) });
 }

@@ -6,8 +6,6 @@ import { isObject } from "./object.ts";
 import { REQUIRED } from "./tables.gen.ts";
 import type { Action, Envelope } from "./types.gen.ts";
 
-export { isObject };
-
 /** Fields and their types, by action. */
 const FIELDS = new Map(
   Object.entries(REQUIRED).map(([action, fields]) => [

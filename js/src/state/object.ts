@@ -1,6 +1,5 @@
 /** Helpers for objects from the wire. In a separate file: the JupyterLab extension needs no more of the guard. */
 
-/** True if a value from the wire is an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

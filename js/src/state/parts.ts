@@ -37,12 +37,10 @@ export function findRequest(parts: Parts, id: string): number {
   );
 }
 
-/** Returns the number of tool calls that wait for approval of the call or its result, and of unanswered questions. */
 export function waitingCalls(parts: Parts): number {
   return known(parts).waiting;
 }
 
-/** Returns the parts and one more behind them. */
 export function appended(parts: Parts, part: ResponsePart): Parts {
   const { places, waiting } = known(parts);
   const next = [...parts, part];

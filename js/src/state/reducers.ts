@@ -43,7 +43,6 @@ const VERBS: Readonly<Record<string, Verb>> = table({
     old && changed(old, { values: { ...(action.replace ? {} : old.values), ...(action.config as object) } }),
 });
 
-/** Returns the reducer of an action that has a row. */
 function reducedBy<S extends object>(steps: readonly Step[]): (state: S, action: Action) => S {
   return (state, action) => {
     const fields = steps.map(([verb, field, ...more]) => {

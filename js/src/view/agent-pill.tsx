@@ -1,20 +1,19 @@
 /** The agent pill of the message box: agent and model; it opens the list of agents and the agent's options. */
-import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isObject } from "../state/object";
 import type { Action, SessionState } from "../state/types.gen";
 import type { AgentsContext, Chosen } from "./agents/panel";
 import { usePlace, useView } from "./context";
-import { onEscape } from "./controls";
+import { onEscape, useClickOutside } from "./controls";
 import { useHostEvent } from "./host-events";
 import { Icon, Spinner } from "./icons";
 import { OnDemand } from "./on-demand";
 import { line, plain } from "./plain";
 
-interface Props extends Omit<Chosen, "isStarting"> {
+interface Props extends Chosen {
   /** The agent's display name. */
   name: string;
-  isStarting: boolean;
   onStart: (agent: string, folder?: string) => void;
   /** The user closed the list without choosing an agent. */
   onClosed: () => void;
@@ -39,17 +38,12 @@ export function AgentPill({ name, onStart, onClosed, ...chosen }: Props) {
     pill.current?.focus();
   };
   useLayoutEffect(() => {
-    if (!isOpen) return;
-    fitAbove(pop.current as HTMLElement);
-    const onClick = (event: Event) => {
-      if (!event.composedPath().includes(holder.current as EventTarget)) leave();
-    };
-    window.addEventListener("click", onClick, true);
-    return () => window.removeEventListener("click", onClick, true);
+    if (isOpen) fitAbove(pop.current as HTMLElement);
   }, [isOpen]);
+  useClickOutside(holder, isOpen !== "", leave);
   const context: AgentsContext = {
     root: store.root,
-    chosen: latest as ReadonlySignal<Chosen>,
+    chosen: latest,
     request: (method, params) => store.request(method, params),
     showsMissing: isOpen === "missing",
     start: (agent, stays) => {

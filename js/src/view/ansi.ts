@@ -18,7 +18,6 @@ const SEQUENCE =
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const BACKSPACE = "\u0008";
 
-/** Returns the default colours and marks. */
 export function newPen(): Pen {
   return { fg: undefined, bg: undefined, marks: new Set() };
 }

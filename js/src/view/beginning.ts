@@ -9,7 +9,6 @@ import { reason } from "./plain";
 export interface Beginning {
   /** The agent that is starting; "" if none is. */
   readonly starts: string;
-  /** The agent that failed to start, and why. */
   readonly failed: { readonly agent: string; readonly why: string } | undefined;
   /** `from`: the chat whose draft and pictures move along. */
   begin(agent: string, options?: { message?: Message; folder?: string; from?: string }): Promise<void>;
@@ -17,7 +16,6 @@ export interface Beginning {
   later(message: Message): void;
   /** The text of the waiting message; "" if none waits. */
   readonly waits: string;
-  /** Drops the waiting message. */
   forget(): void;
 }
 

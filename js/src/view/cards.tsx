@@ -1,8 +1,7 @@
 /** Cards and banners with a message and the actions for it. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import { coded } from "./coded";
-import { onEscape, TextButton } from "./controls";
+import { coded, onEscape, TextButton } from "./controls";
 import { Icon, Spacer } from "./icons";
 import { LongText } from "./parts/long-text";
 import { line, plain } from "./plain";

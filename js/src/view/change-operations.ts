@@ -12,7 +12,6 @@ export interface Operation {
   readonly operationId: "keep" | "undo" | "redo" | "apply";
   /** The id of one change; absent for all. */
   readonly target?: string;
-  /** The part of that change. */
   readonly hunk?: ChangeHunk;
 }
 

@@ -108,7 +108,6 @@ function placeOf({ place, language }: JsonObject): CellPlace | undefined {
   };
 }
 
-/** Returns the address of one side's content. */
 function address(side: unknown): string {
   const { uri, content } = object(side);
   return String(object(content).uri ?? uri ?? "");

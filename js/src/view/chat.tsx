@@ -77,15 +77,17 @@ export function Chat({ tab }: { tab?: string | undefined }) {
     keepTyped(resource, undefined);
   };
   useAfterRestart(root, sessions, active, setOpening, giveUp, (why) => setTrouble({ what: "reopened", why }));
-  const copy = useMaking(
-    sessions,
-    (resource) => {
-      select(resource);
-      announce("Conversation duplicated.");
-    },
-    setTrouble,
-  );
-  const duplicate = (resource: string) => copy("duplicated", store.request("forkSession", { channel: resource }));
+  const duplicated = useExpected(sessions, (resource) => {
+    select(resource);
+    announce("Conversation duplicated.");
+  });
+  const duplicate = (channel: string) => {
+    setTrouble(undefined);
+    store.request("forkSession", { channel }).then(
+      (made) => duplicated(made.channel),
+      (error: unknown) => setTrouble({ what: "duplicated", why: reason(error) }),
+    );
+  };
   const { closed, close, reopen } = useClosing(sessions, select);
   const reopened = useExpected(sessions, goTo);
   const [jump, setJump] = useState<Jump>();
@@ -273,7 +275,7 @@ function usePanel() {
     open(event.detail);
   });
   const toggle = (name: PanelName) => (isShown === name ? close() : open(name));
-  return { isShown, show: open, close, leave: () => show(undefined), toggle };
+  return { isShown, close, leave: () => show(undefined), toggle };
 }
 
 /**
@@ -319,20 +321,6 @@ function titleOf({ what }: Trouble): string {
   if (what === "notifications") return "The browser blocks notifications from this page";
   if (what === "setting") return "A setting was not changed";
   return `The conversation couldn't be ${what}`;
-}
-
-type Say = (trouble: Trouble | undefined) => void;
-
-/** Lets the kernel create a conversation and goes to the tab that it names, since other windows create some, too. */
-function useMaking(sessions: readonly SessionSummary[], then: (resource: string) => void, say: Say) {
-  const expect = useExpected(sessions, then);
-  return (what: Trouble["what"], made: Promise<{ readonly channel: string }>) => {
-    say(undefined);
-    made.then(
-      ({ channel }) => expect(channel),
-      (error: unknown) => say({ what, why: reason(error) }),
-    );
-  };
 }
 
 /** Calls `then` once the tab of the expected channel exists, which may be before or after the kernel's answer. */

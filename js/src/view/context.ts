@@ -19,7 +19,6 @@ export interface View {
   readonly visible: ReadonlySignal<boolean>;
   /** Calls back once when `element` comes near the screen; undefined if the browser can't tell. */
   readonly near: ((element: Element, then: () => void) => () => void) | undefined;
-  /** Tracks text growth in this view. */
   readonly growth: TextGrowth;
   /** Focuses the message box as soon as it exists. */
   toBox(): void;

@@ -83,7 +83,7 @@ export function TextField({ label, type = "text", onText, ...rest }: TextFieldPr
   );
 }
 
-interface ChoiceProps<T extends string | number> {
+export interface ChoiceProps<T extends string | number> {
   label: string;
   options: readonly (readonly [value: T, name: string])[];
   value: T;
@@ -134,6 +134,11 @@ export function Form({ label, onSubmit, ...rest }: FormProps) {
   );
 }
 
+/** Renders the `code` in a text as code; a lone backtick stays as it is. */
+export function coded(text: string) {
+  return text.split(/`([^`]+)`/).map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece));
+}
+
 /** Shows an error and has screen readers read it; shows nothing if there is none. */
 export function Trouble({ text, class: name = "error-text" }: { text: string | undefined; class?: string }) {
   return text ? (
@@ -150,6 +155,18 @@ export function onEscape(leave: () => void) {
     event.stopPropagation();
     leave();
   };
+}
+
+/** Calls `leave` at a click outside of `box`, while `isOpen`. */
+export function useClickOutside(box: { current: HTMLElement | null }, isOpen: boolean, leave: () => void): void {
+  useLayoutEffect(() => {
+    if (!isOpen) return;
+    const onClick = (event: Event) => {
+      if (!event.composedPath().includes(box.current as EventTarget)) leave();
+    };
+    window.addEventListener("click", onClick, true);
+    return () => window.removeEventListener("click", onClick, true);
+  }, [isOpen]);
 }
 
 /** Returns a ref for an element that takes the focus when it appears. */

@@ -1,6 +1,6 @@
 /** A button that copies text and says so. */
 import { useState } from "preact/hooks";
-import { Icon, type IconName } from "./icons";
+import { Icon } from "./icons";
 import { useAfter } from "./use-work";
 
 const SAID_FOR = 1600;
@@ -10,10 +10,9 @@ interface Props {
   label: string;
   /** Words beside the icon, if the icon alone could be mistaken for another button. */
   words?: string;
-  icon?: IconName;
 }
 
-export function CopyButton({ text, label, words, icon = "copy" }: Props) {
+export function CopyButton({ text, label, words }: Props) {
   const [outcome, say] = useState<"" | "Copied" | "Couldn't copy">("");
   useAfter(outcome ? SAID_FOR : undefined, () => say(""), [outcome]);
   const copy = () =>
@@ -26,7 +25,7 @@ export function CopyButton({ text, label, words, icon = "copy" }: Props) {
       title={outcome || label}
       onClick={copy}
     >
-      <Icon name={outcome === "Copied" ? "check" : icon} />
+      <Icon name={outcome === "Copied" ? "check" : "copy"} />
       {words && <span>{outcome || words}</span>}
     </button>
   );

@@ -20,6 +20,3 @@ export function lineOf(checks: readonly DataCheck[]): string {
   const more = checks.length > 1 ? `, and ${checks.length - 1} more` : "";
   return `\`${line(table, 60)}\`${rows}: ${line(first.text, LONGEST)}${more}`;
 }
-
-/** Splits text at backticks: every second piece is code. */
-export const pieces = (text: string): string[] => text.split("`");

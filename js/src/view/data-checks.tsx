@@ -1,8 +1,8 @@
 /** Shows, below a turn, what may be wrong with the tables that it changed: a line each, with actions when opened. */
 import type { DataCheck } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
-import { TextButton } from "./controls";
-import { byTable, lineOf, pieces } from "./data-check-lines";
+import { coded, TextButton } from "./controls";
+import { byTable, lineOf } from "./data-check-lines";
 import { Fold } from "./fold";
 import { Icon } from "./icons";
 import { line, plain } from "./plain";
@@ -23,9 +23,7 @@ export function DataChecks({ id, checks }: { id: string; checks: readonly DataCh
           head={
             <>
               <Icon name="alert" className="warn" />
-              <span class="label data-check-line">
-                <Coded text={lineOf(checks)} />
-              </span>
+              <span class="label data-check-line">{coded(lineOf(checks))}</span>
             </>
           }
         >
@@ -47,11 +45,6 @@ export function DataChecks({ id, checks }: { id: string; checks: readonly DataCh
   );
 }
 
-/** Renders text between backticks as code. */
-function Coded({ text }: { text: string }) {
-  return <>{pieces(text).map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece))}</>;
-}
-
 /** One finding; a single one is already shown in the line. */
 function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
   const { store, drafts, root, announce } = useView();
@@ -69,11 +62,7 @@ function One({ check, isAlone }: { check: DataCheck; isAlone: boolean }) {
   const { show = "", assertion = "" } = check;
   return (
     <>
-      {!isAlone && (
-        <p>
-          <Coded text={line(check.text, 300)} />
-        </p>
-      )}
+      {!isAlone && <p>{coded(line(check.text, 300))}</p>}
       <div class="row wraps">
         {notebook && show && (
           <TextButton title={plain(show)} onClick={does(() => notebook.run(show), "Showing them in a new cell.")}>

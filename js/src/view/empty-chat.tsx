@@ -1,6 +1,5 @@
 /** A conversation before its first message: examples from the user's notebook; without an agent, ways to get one. */
 import { useState } from "preact/hooks";
-import type { Answer } from "../state/answers";
 import type { AgentInfo, RootState } from "../state/types.gen";
 import { usePlace, useView } from "./context";
 import { Button } from "./controls";
@@ -77,9 +76,6 @@ function useExamples() {
     () => store.request("suggestPrompts", { channel: session }), // an older kernel: no examples
     [store, session, visible.value, times],
   );
-  return { prompts: answer ? shortened(answer) : [], ask: () => again(times + 1) };
-}
-
-function shortened(answer: Answer<"suggestPrompts">): string[] {
-  return [...new Set(answer.prompts.map((one) => line(one, LONGEST)).filter(Boolean))].slice(0, MOST);
+  const prompts = (answer?.prompts ?? []).map((one) => line(one, LONGEST)).filter(Boolean);
+  return { prompts: [...new Set(prompts)].slice(0, MOST), ask: () => again(times + 1) };
 }

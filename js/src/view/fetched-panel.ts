@@ -2,7 +2,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { type ComponentChild, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { RootState } from "../state/types.gen";
+import type { Request } from "../state/answers";
 
 /** Shows `panel` in `into` with its styles; returns a function that removes both. */
 export function mountPanel(into: HTMLElement, css: string, className: string, panel: ComponentChild): () => void {
@@ -19,12 +19,26 @@ export function mountPanel(into: HTMLElement, css: string, className: string, pa
   };
 }
 
-/** Returns the root channel's state and redraws the component when it changes. */
-export const useRoot = (root: ReadonlySignal<RootState | undefined>) => useValue(root);
-
 /** Returns a signal's value and redraws the component when it changes. */
 export function useValue<T>(signal: ReadonlySignal<T>): T {
   const [value, setValue] = useState(() => signal.peek());
   useEffect(() => signal.subscribe((next) => setValue(() => next)), [signal]);
   return value;
+}
+
+/** Calls `load` when the component mounts, and whenever settings change, in any window or file. */
+export function useSettingsChanges(
+  request: Request,
+  settingsChanged: ReadonlySignal<unknown> | undefined,
+  load: () => Promise<void>,
+): void {
+  useEffect(() => {
+    void load();
+    const before = settingsChanged?.peek();
+    // Never switched off: JupyterLab's Settings editor uses the same subscription on this connection.
+    request("watchSettings", { on: true }).catch(() => undefined); // older kernels lack it
+    return settingsChanged?.subscribe((value) => {
+      if (value !== before) void load();
+    });
+  }, []);
 }

@@ -96,13 +96,11 @@ export function findTurns(chat: ChatState, older: readonly Turn[], words: string
 const NAME = "agentnb-find";
 const MOST = 200;
 
-/** Removes the marks of this view. */
 function unmark(root: ShadowRoot): void {
   const ranges = globalThis.CSS?.highlights?.get(NAME);
   for (const range of ranges ?? []) if ((range as Range).startContainer.getRootNode() === root) ranges?.delete(range);
 }
 
-/** Marks `words` in the turn's drawn text. */
 function mark(root: ShadowRoot, turnId: string, words: string): void {
   unmark(root);
   const turn = [...root.querySelectorAll<HTMLElement>("[data-turn]")].find((one) => one.dataset.turn === turnId);

@@ -1,15 +1,17 @@
 /** Sets how freely an agent works: Ask, Edit or Auto; *Custom…* opens the detailed settings. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../state/guard";
+import { isObject } from "../state/object";
 import type { SessionState } from "../state/types.gen";
 import { useMemory, usePlace, useView, type View } from "./context";
-import { onEscape } from "./controls";
+import { onEscape, useClickOutside, useFocused } from "./controls";
 import type { FreedomContext } from "./freedom/panel";
 import { Icon, IconButton, Spacer } from "./icons";
+import { lookOf } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { OnDemand } from "./on-demand";
 import { line, plain } from "./plain";
+import { useAnswer } from "./use-work";
 
 const FREEDOMS = ["ask", "edit", "auto"] as const;
 export type FreedomName = (typeof FREEDOMS)[number];
@@ -27,13 +29,13 @@ const NEXT = "freedom";
 /** Returns the next conversation's freedom: the one chosen in this view, else the default of the settings. */
 export function nextFreedom({ store, memory }: View): FreedomName {
   const chosen = memory.get(NEXT);
-  const look = store.root.value?.config?.values.look;
-  return isFreedom(chosen) ? chosen : isObject(look) && isFreedom(look.freedom) ? look.freedom : "ask";
+  const { freedom } = lookOf(store.root.value);
+  return isFreedom(chosen) ? chosen : isFreedom(freedom) ? freedom : "ask";
 }
 
 export function Freedom({ session, disabled }: { session: SessionState | undefined; disabled: boolean }) {
   const view = useView();
-  const { store, announce, root } = view;
+  const { store, announce } = view;
   const place = usePlace();
   const [next, setNext] = useMemory<FreedomName>(NEXT, nextFreedom(view));
   const [isOpen, setOpen] = useState(false);
@@ -88,7 +90,7 @@ export function Freedom({ session, disabled }: { session: SessionState | undefin
         <Icon name="chevron" className="menu-mark" />
       </Menu>
       {isOpen && session && (
-        <Custom root={root} onClose={close}>
+        <Custom onClose={close}>
           <OnDemand name="freedom" what="these settings" context={contextOf(view, place.session)} />
         </Custom>
       )}
@@ -116,17 +118,9 @@ function describe(name: string): string {
 }
 
 /** The panel above the foot; a click outside or Escape closes it. */
-function Custom({ root, onClose, children }: { root: ShadowRoot; onClose: () => void; children: ComponentChildren }) {
-  const box = useRef<HTMLElement>(null);
-  useEffect(() => {
-    box.current?.focus();
-    const onClick = (event: Event) => {
-      if (!event.composedPath().includes(box.current as EventTarget)) onClose();
-    };
-    const view = root.ownerDocument.defaultView;
-    view?.addEventListener("click", onClick, true);
-    return () => view?.removeEventListener("click", onClick, true);
-  }, []);
+function Custom({ onClose, children }: { onClose: () => void; children: ComponentChildren }) {
+  const box = useFocused<HTMLElement>();
+  useClickOutside(box, true, onClose);
   return (
     <section
       ref={box}
@@ -156,17 +150,10 @@ function offeredIn(session: SessionState | undefined): readonly unknown[] {
 /** Returns the kernel's description of Auto, which depends on what can be confined or previewed here. */
 function useAuto(isNear: boolean, channel: string | undefined, agent: SessionState["agentProcess"]): string {
   const { store } = useView();
-  const [auto, setAuto] = useState("");
-  useEffect(() => {
-    if (!isNear) return;
-    let isGone = false;
-    store.request("describeFreedom", channel ? { channel } : {}).then(
-      (description) => isGone || setAuto(line(plain(description.auto), 300)),
-      () => undefined, // an older kernel, or no connection: the general description stays
-    );
-    return () => {
-      isGone = true;
-    };
-  }, [store, isNear, channel, agent?.state, agent?.confined]);
-  return auto;
+  // Without an answer (an older kernel, or no connection) the general description is shown.
+  const { answer } = useAnswer(
+    () => (isNear ? store.request("describeFreedom", channel ? { channel } : {}) : undefined),
+    [store, isNear, channel, agent?.state, agent?.confined],
+  );
+  return answer ? line(plain(answer.auto), 300) : "";
 }

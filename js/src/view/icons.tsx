@@ -87,7 +87,6 @@ export function Spacer() {
   return <span class="spacer" />;
 }
 
-/** A placeholder while something loads. */
 export function Waiting({ text }: { text: string }) {
   return (
     <div class="column empty">

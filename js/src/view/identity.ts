@@ -2,7 +2,6 @@
 import { isObject } from "../state/object.ts";
 import type { RootState } from "../state/types.gen.ts";
 
-/** The root channel. */
 export const ROOT = "ahp-root://";
 const CHAT = "/chat";
 /** The suffix of a session's channel in the channels of its chat and its change sets. */
@@ -50,6 +49,12 @@ export function isReadOnly(provider: string): boolean {
 /** True if the conversations belong to another host, which this page's own kernel is connected to. */
 export function isRemote(root: RootState | undefined): boolean {
   return isObject(root?.config?.values.remoteHost);
+}
+
+/** Returns the settings of the chat's look and behaviour. */
+export function lookOf(root: RootState | undefined): Readonly<Record<string, unknown>> {
+  const look = root?.config?.values.look;
+  return isObject(look) ? look : {};
 }
 
 export function provider(channel: string): string {

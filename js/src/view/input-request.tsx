@@ -2,7 +2,7 @@
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { own } from "../state/object";
-import type { ChatInputRequest } from "../state/types.gen";
+import type { ChatInputCompleted, ChatInputRequest } from "../state/types.gen";
 import { type Answers, answersOf, type Given, initial, trouble } from "./answers";
 import { useMemory, usePlace, useView } from "./context";
 import { Form } from "./controls";
@@ -35,22 +35,17 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
     form.current?.querySelector("[role=alert]")?.parentElement?.querySelector("input")?.focus();
   }, [tried]);
   const troubles = Object.fromEntries(questions.map((one) => [one.id, trouble(one, own(answers, one.id))]));
-  const complete = (response: "accept" | "decline" | "cancel") =>
+  const complete = (response: "accept" | "decline" | "cancel", answers?: ChatInputCompleted["answers"]) =>
     store.dispatch(chat, {
       type: "chat/inputCompleted",
       requestId: request.id,
       response,
-      ...(response === "accept" && { answers: answersOf(questions, answers) }),
+      ...(answers && { answers }),
     });
   const choices = choicesOf(request);
   if (choices) {
     const choose = (value: string) =>
-      store.dispatch(chat, {
-        type: "chat/inputCompleted",
-        requestId: request.id,
-        response: "accept",
-        answers: { [BUDGET]: { state: "submitted", value: { kind: "selected", value } } },
-      });
+      complete("accept", { [BUDGET]: { state: "submitted", value: { kind: "selected", value } } });
     return (
       <div class="input-request" role="group" aria-labelledby={title}>
         <div class="permission-head">
@@ -69,7 +64,7 @@ export function InputForm({ request, agent }: { request: ChatInputRequest; agent
   }
   const submit = () => {
     setTried(tried + 1);
-    if (Object.values(troubles).every((one) => one === "")) complete("accept");
+    if (Object.values(troubles).every((one) => one === "")) complete("accept", answersOf(questions, answers));
   };
   return (
     <Form

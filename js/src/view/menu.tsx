@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, TargetedKeyboardEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useClickOutside } from "./controls";
 import { targetOf } from "./keyboard";
 import { useArmed } from "./use-work";
 
@@ -13,7 +14,6 @@ export interface MenuItem {
   icon?: ComponentChildren;
   /** True if it is shown faintly, since it cannot be used now. */
   faint?: boolean;
-  /** True for the current choice. */
   isCurrent?: boolean;
   onSelect: () => void;
 }
@@ -22,7 +22,6 @@ export interface MenuItem {
 const LONGEST_KEY = 8;
 
 interface Props {
-  /** The button's name. */
   label: string;
   /** The button's tooltip; its label by default. */
   title?: string;
@@ -71,13 +70,9 @@ export function Menu({
     if (list && !isBelow) setBelow(list.getBoundingClientRect().top < Math.max(0, top));
     const all = entries();
     (all.find((one) => one.ariaCurrent === "true") ?? all.at(placement === "above" && !isBelow ? -1 : 0))?.focus();
-    // Not on focusout: the pressed button would move before its release, and the click would be lost.
-    const onClick = (event: Event) => {
-      if (!event.composedPath().includes(holder.current as EventTarget)) setOpen(false);
-    };
-    window.addEventListener("click", onClick, true);
-    return () => window.removeEventListener("click", onClick, true);
   }, [open, isBelow]);
+  // Not on focusout: the pressed button would move before its release, and the click would be lost.
+  useClickOutside(holder, open, () => setOpen(false));
 
   const close = () => {
     setOpen(false);

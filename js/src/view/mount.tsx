@@ -1,13 +1,12 @@
 /** Mounts a view in an element: its shadow root, styles and app, and its clean-up. */
 import { effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { render } from "preact";
-import { isObject } from "../state/guard";
 import { Cadence } from "./cadence";
 import { Chat } from "./chat";
 import { type View, ViewContext } from "./context";
 import { draftsOf } from "./drafts";
 import { SideBySide } from "./history";
-import { uuid } from "./identity";
+import { lookOf, uuid } from "./identity";
 import { keepShortcutsAway } from "./keyboard";
 import { Memory, takePlace } from "./memory";
 import { addChat } from "./on-screen";
@@ -92,8 +91,7 @@ export function mount(el: HTMLElement, store: Store, what: What): () => void {
     }),
     effect(() => void body.classList.toggle("is-over", isOver(store.connection.value))),
     effect(() => {
-      const look = store.root.value?.config?.values.look;
-      const { density, text_width, font_size } = isObject(look) ? look : {};
+      const { density, text_width, font_size } = lookOf(store.root.value);
       Object.assign(body.dataset, { density, width: text_width, font: font_size });
     }),
     watchVisibility(host, (seen) => {

@@ -1,8 +1,7 @@
 /** Banners and cards for the connection, for gaps and for a session that cannot be used. */
 
 import { turnError } from "../state/chat-turns";
-import { isObject } from "../state/guard";
-import { table } from "../state/object";
+import { isObject, table } from "../state/object";
 import type { ChatState, SessionState } from "../state/types.gen";
 import { Banner, ErrorCard } from "./cards";
 import { usePlace, useView } from "./context";

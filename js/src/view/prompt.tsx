@@ -2,7 +2,6 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren, TargetedClipboardEvent, TargetedDragEvent, TargetedKeyboardEvent } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isObject } from "../state/guard";
 import type { AgentCommand, Message, PendingMessage } from "../state/types.gen";
 import { LARGEST, type Picture, takePictures } from "./attach";
 import { useCompletion } from "./completion";
@@ -10,7 +9,7 @@ import { usePlace, useView } from "./context";
 import { Form, Trouble } from "./controls";
 import { useHostEvent } from "./host-events";
 import { Icon, IconButton, Spacer } from "./icons";
-import { uuid } from "./identity";
+import { lookOf, uuid } from "./identity";
 import { imageSource } from "./links";
 import { memo } from "./memo";
 import { MentionChips } from "./mention-chips";
@@ -145,8 +144,7 @@ export const Prompt = memo((props: Props) => {
     // Enter that ends an input method's composition chooses a word; it does not send.
     if (event.isComposing || event.keyCode === 229 || onKey(event)) return;
     if (event.key !== "Enter" || event.shiftKey) return;
-    const look = store.root.peek()?.config?.values.look;
-    if (isObject(look) && look.send_key === "ctrl-enter" && !(event.ctrlKey || event.metaKey)) return;
+    if (lookOf(store.root.peek()).send_key === "ctrl-enter" && !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     send();
   };
@@ -253,7 +251,6 @@ export const Prompt = memo((props: Props) => {
   );
 });
 
-/** Shows the user's comments on cells. */
 function Comments() {
   const comments = useView().store.notebook?.comments;
   const into = useRef<HTMLDivElement>(null);

@@ -14,7 +14,6 @@ interface FieldProps {
   onGive: (value: Given) => void;
 }
 
-/** One field of a form, with its question and its error. */
 export function Field({ question, answer, trouble, onGive }: FieldProps) {
   const id = useId();
   const label = line(question.title ?? "", 200) || line(question.message, 200);

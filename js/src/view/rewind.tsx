@@ -5,7 +5,6 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import type { RewindContext } from "../rewind";
-import { isObject } from "../state/guard";
 import type { ChatState, Turn } from "../state/types.gen";
 import { changesOf, inWords, tallyOf, tallyOfAll } from "./change-set";
 import { usePlace, useView } from "./context";
@@ -13,7 +12,7 @@ import { copyText } from "./copy";
 import { turnMarkdown } from "./export";
 import { failed } from "./failure";
 import { Icon } from "./icons";
-import { changesChannel, isReadOnly, isRemote, uuid } from "./identity";
+import { changesChannel, isReadOnly, isRemote, lookOf, uuid } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { OnDemand } from "./on-demand";
 import { toolTitle } from "./parts/tool-body";
@@ -81,10 +80,9 @@ interface Props {
 export function Rewind({ kind, turn, onDone }: Props) {
   const { store, drafts, announce, toBox } = useView();
   const { chat, session } = usePlace();
-  const look = store.root.peek()?.config?.values.look;
   const context: RewindContext = {
     kind,
-    needsCtrl: isObject(look) && look.send_key === "ctrl-enter",
+    needsCtrl: lookOf(store.root.peek()).send_key === "ctrl-enter",
     later: useComputed(() => laterOf(store, chat, session, turn)),
     text: async () => {
       const { message } = turn as Turn;
@@ -117,21 +115,15 @@ function send(store: Store, chat: string, text: string, other: Turn["message"] |
   store.dispatch(chat, { type: "chat/turnStarted", turnId: uuid(), message, time: Date.now() });
 }
 
-/** Returns the turns from `turn` on, or all. */
 function turnsFrom(store: Store, chat: string, turn: Turn | undefined): readonly Turn[] {
   const all = [...store.older(chat).value.turns, ...(store.chat(chat).value?.turns ?? [])];
   const at = turn ? all.findIndex(({ id }) => id === turn.id) : 0;
   return at < 0 ? [] : all.slice(at);
 }
 
-function undoable(store: Store, chat: string, turn: Turn | undefined): readonly Turn[] {
-  return turnsFrom(store, chat, turn).filter(
-    ({ changes }) => changes?.status === "ready" && tallyOf(changes).undoable > 0,
-  );
-}
-
 function laterOf(store: Store, chat: string, session: string, turn: Turn | undefined) {
-  const those = undoable(store, chat, turn);
+  const turns = turnsFrom(store, chat, turn);
+  const those = turns.filter(({ changes }) => changes?.status === "ready" && tallyOf(changes).undoable > 0);
   const changes = new Map(
     those
       .flatMap(({ id }) => changesOf(store.changeset(changesChannel(session, id)).value))
@@ -140,7 +132,7 @@ function laterOf(store: Store, chat: string, session: string, turn: Turn | undef
   );
   const named = [...changes.values()];
   return {
-    turns: turnsFrom(store, chat, turn).length + (turn ? 0 : store.older(chat).value.left),
+    turns: turns.length + (turn ? 0 : store.older(chat).value.left),
     canUndo: those.length > 0,
     words: inWords(tallyOfAll(named)).join(", "),
     names: named.map(({ name }) => name),

@@ -10,6 +10,7 @@ import type {
   MessageAttachment,
   RootState,
   SessionState,
+  ToolCallCell,
   Turn,
 } from "../state/types.gen";
 import type { CellPlace } from "./change-set";
@@ -55,7 +56,6 @@ export interface ContentRef {
 /** The states of a change: before the turn, after the turn, and now. */
 export type Side = "before" | "after" | "now";
 
-/** One side of a change. */
 export interface ChangeText {
   /** Empty if it does not exist, is not text, or is too large. */
   readonly text: string;
@@ -70,7 +70,6 @@ export interface Refusal {
   readonly id: number;
   readonly channel: string;
   readonly action: Action;
-  /** The kernel's reason. */
   readonly reason: string;
 }
 
@@ -89,7 +88,6 @@ export interface Origin {
 export interface NotebookActions {
   /** Adds a code cell under the active one; `from`: the turn whose answer the code is. */
   insertBelow(source: string, from?: Origin): void;
-  /** Replaces the active cell's code with `source`. */
   replaceActive(source: string, from?: Origin): void;
   /** Adds a code cell under the active one and runs it. */
   run(source: string, from?: Origin): void;
@@ -139,7 +137,6 @@ export interface FileState {
   readonly modified: number;
 }
 
-/** The user's comments on lines of cells. */
 export interface CellComments {
   /** Shows them in an element of the message box while there are any; returns a function that ends that. */
   show(into: HTMLElement): () => void;
@@ -160,28 +157,17 @@ export interface SettingsAccess {
   readonly signal: AbortSignal;
 }
 
-/** A cell change that an agent asks permission for (`ToolCallCell`). */
-export interface CellProposal {
+/**
+ * A cell change that an agent asks permission for.
+ *
+ * `action`: `insert`, `replace`, `delete`, `move`, `split`, `merge`, `type`, `tags`, or `change` for anything else;
+ * `cellId`: for `insert` that of the cell above, if any; `oldText` and `newText`: absent if unknown, or too long to
+ * compare; `moreText`: for `split` the text of the new cell below; `others`: for `merge` the cells that would be
+ * removed; `below`: for `move` the cell that would be above it, absent at the top.
+ */
+export interface CellProposal extends ToolCallCell {
   /** The unique id of the question. */
   readonly id: string;
-  /** The notebook's path on the Jupyter server. */
-  readonly notebook: string;
-  /** `insert`, `replace`, `delete`, `move`, `split`, `merge`, `type`, `tags`, or `change` for anything else. */
-  readonly action: string;
-  /** The cell's id; for `insert` that of the cell above, if any. */
-  readonly cellId?: string | undefined;
-  readonly kind?: string | undefined;
-  /** Absent if unknown, or too long to compare. */
-  readonly oldText?: string | undefined;
-  readonly newText?: string | undefined;
-  /** For `split`: the text of the new cell below. */
-  readonly moreText?: string | undefined;
-  /** For `merge`: the cells that would be removed. */
-  readonly others?: readonly string[] | undefined;
-  /** For `move`: the cell that would be above it; absent at the top. */
-  readonly below?: string | undefined;
-  readonly newKind?: string | undefined;
-  readonly newTags?: readonly string[] | undefined;
   /** An agent's text, made safe to show. */
   readonly title: string;
   /** Absent if the question has no such answer. */
@@ -206,8 +192,6 @@ export interface CellChange {
   readonly cellId: string;
   /** The notebook's path on the Jupyter server, if two notebooks have a cell with this id. */
   readonly notebook: string | undefined;
-  /** The cell's name in the notebook, with its first line: an agent's text, made safe to show. */
-  readonly name: string;
   readonly status: "added" | "changed" | "deleted";
   /** The sentence shown in the cell, if the agent did not make the change. */
   readonly sentence?: string;

@@ -1,10 +1,9 @@
 /** The menu of the active tab's conversation. */
-import { isObject } from "../state/guard";
 import { useView } from "./context";
 import type { ConversationTask } from "./conversation";
 import { showPanel } from "./host-events";
 import { Icon } from "./icons";
-import { isReadOnly, isRemote } from "./identity";
+import { isReadOnly, isRemote, lookOf } from "./identity";
 import { Menu, type MenuItem } from "./menu";
 import { line, reason } from "./plain";
 import type { Store } from "./store";
@@ -66,10 +65,9 @@ export function TabMenu({ session, onDo, onNew, onDuplicate, onRestart, onRefuse
 
 /** Returns the switch of the browser's notifications; the browser asks for permission only after a click. */
 function notificationItems(store: Store, announce: (sentence: string) => void, onRefused: () => void): MenuItem[] {
-  const { look } = store.root.value?.config?.values ?? {};
   if (!("Notification" in globalThis)) return [];
   const { permission } = Notification;
-  const isOn = isObject(look) && look.notifications === true && permission === "granted";
+  const isOn = lookOf(store.root.value).notifications === true && permission === "granted";
   const set = (value: boolean) =>
     store
       .request("changeSetting", { name: "notifications", value })

@@ -70,7 +70,6 @@ export function answerLines(
 
 type Terminals = ReadonlyMap<string, TerminalView>;
 
-/** Returns the lines of the work between two texts. */
 function linesOfWork(parts: readonly ResponsePart[], work: readonly number[], terminals: Terminals, live: number) {
   const groups = new Map<string, number[]>();
   for (const at of work) {
@@ -101,7 +100,6 @@ function groupOf(call: ToolCallState, terminals: Terminals): string {
   return "";
 }
 
-/** Returns the calls among the parts at these indexes. */
 export function callsOf(parts: readonly ResponsePart[], places: readonly number[]): ToolCallState[] {
   return places.flatMap((at) => {
     const part = parts[at];

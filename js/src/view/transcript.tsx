@@ -3,7 +3,7 @@ import { useLayoutEffect } from "preact/hooks";
 import type { ChatState, ResponsePart } from "../state/types.gen";
 import { useMemory, usePlace, useView } from "./context";
 import { Button } from "./controls";
-import { fetchAll } from "./export";
+import { allTurns, fetchAll } from "./export";
 import { IconButton } from "./icons";
 import { usePinned } from "./pinned";
 import { count } from "./plain";
@@ -33,7 +33,7 @@ export function Transcript({ chat, jump, started }: Props) {
   const older = store.older(place.chat).value;
   const [limit, show] = useMemory(`shown ${place.chat}`, FIRST);
   const { box, content, pinned, toEnd, goTo, ...listeners } = usePinned(`scroll ${place.chat}`);
-  const all = [...older.turns, ...chat.turns, ...(chat.activeTurn ? [chat.activeTurn] : [])];
+  const all = allTurns(chat, older.turns);
   const retried = new Set(all.filter((turn, at) => isRetried(turn, all[at + 1])));
   const turns = all.filter((turn) => !retried.has(turn) || turn.responseParts.some(isAnswer));
   const here = Math.max(0, turns.length - limit);

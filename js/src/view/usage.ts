@@ -20,7 +20,8 @@ export function useUsage(session: SessionState | undefined, channel: string, cha
   const share = usage && usage.size > 0 ? Math.min(1, usage.used / usage.size) : 0;
   const isFull = share > NEARLY_FULL;
   const of = left > 0 ? `the latest ${count(turns.length + own.length)} turns` : "this conversation";
-  const budget = lineOf(session?._meta?.budget);
+  const { budget: spending } = session?._meta ?? {}; // from 80 % on
+  const budget = isObject(spending) ? line(spending.line ?? "", 80) : "";
   const words = [
     budget && `Budget: ${budget}.`,
     spent > 0 && `${count(spent)} tokens in ${of}.`,
@@ -31,11 +32,6 @@ export function useUsage(session: SessionState | undefined, channel: string, cha
     words: `${words.filter(Boolean).join(" ")}${isFull ? SOON : ""}`,
     short: budget || (isFull && `${Math.round(share * 100)}% full`),
   };
-}
-
-/** Returns how much of its budget the conversation has used, from 80 % on. */
-function lineOf(budget: unknown): string {
-  return isObject(budget) ? line(budget.line ?? "", 80) : "";
 }
 
 function tokens(turns: readonly Turn[]): number {

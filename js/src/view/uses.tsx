@@ -14,7 +14,6 @@ const MOST = 50;
 interface Given {
   readonly id: string;
   readonly name: string;
-  /** A line of details. */
   readonly about: string;
   readonly skills: readonly string[];
   /** The package whose skills the user has trusted; undefined if there is nothing to revoke. */

@@ -1,7 +1,8 @@
 /** Tests the client against a simulated kernel: the actions that it applies or drops, its requests and its messages. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import { Client, type Wire } from "../../src/comm/client.ts";
 import type { ChatState } from "../../src/state/types.gen.ts";
+import { ROOT } from "../../src/view/identity.ts";
 
 const CHAT = "eliza:/1/chat";
 
@@ -101,7 +102,7 @@ afterEach(() => {
 
 async function live(): Promise<{ kernel: Kernel; client: Client }> {
   const kernel = new Kernel();
-  const client = createClient(kernel);
+  const client = new Client(kernel);
   open.push(client);
   await kernel.answer("initialize", {
     ...INTRODUCED,
@@ -151,7 +152,7 @@ describe("versions", () => {
 
   test("a kernel that speaks only newer versions is heard, and what to do is there to be shown", async () => {
     const kernel = new Kernel();
-    const client = createClient(kernel);
+    const client = new Client(kernel);
     open.push(client);
     kernel.tell({ v: 5, id: kernel.last("initialize").id, error: refusal });
     await new Promise((done) => setTimeout(done));
@@ -163,7 +164,7 @@ describe("versions", () => {
     [0, "restart it."],
   ])("a kernel that goes on in version %i is not listened to, and the page says what to do", async (version, help) => {
     const kernel = new Kernel();
-    const client = createClient(kernel);
+    const client = new Client(kernel);
     open.push(client);
     await kernel.answer("initialize", { ...INTRODUCED, protocolVersion: version });
     expect([client.refusal.value?.endsWith(help), client.connection.value]).toEqual([true, "connecting"]);
@@ -172,7 +173,7 @@ describe("versions", () => {
   test("once a kernel of the right version answers, nothing is said of the other", async () => {
     vi.useFakeTimers();
     const kernel = new Kernel();
-    const client = createClient(kernel);
+    const client = new Client(kernel);
     open.push(client);
     await kernel.answer("initialize", { ...INTRODUCED, protocolVersion: 7 });
     await vi.advanceTimersByTimeAsync(3_000);
@@ -425,7 +426,7 @@ describe("views", () => {
 
   test("a view that comes into sight before the kernel knows the page is told of again", async () => {
     const kernel = new Kernel();
-    const client = createClient(kernel);
+    const client = new Client(kernel);
     open.push(client);
     client.view("1").setVisible(true);
     kernel.tell({ method: "unknownClient", params: {} });

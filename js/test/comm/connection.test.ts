@@ -1,8 +1,9 @@
 /** Tests the page's connection state: from the kernel's answers, the ability to send, and JupyterLab if present. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import { Client, type Wire } from "../../src/comm/client.ts";
 import type { LabKernel, Manager } from "../../src/comm/surroundings.ts";
 import { offer } from "../../src/notebooks.ts";
+import { ROOT } from "../../src/view/identity.ts";
 import type { NotebookActions } from "../../src/view/store.ts";
 
 const BEAT = 3_000;
@@ -89,7 +90,7 @@ afterEach(() => {
 });
 
 function client(widget: Widget): Client {
-  const made = createClient(widget);
+  const made = new Client(widget);
   open.push(made);
   return made;
 }

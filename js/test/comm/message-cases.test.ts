@@ -5,10 +5,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import { Client, type Wire } from "../../src/comm/client.ts";
 import { isFlush, isPong, isText, read, wireName } from "../../src/comm/exchange.ts";
 import { isAnswer, type RequestName } from "../../src/state/answers.ts";
 import { ANSWERS } from "../../src/state/requests.gen.ts";
+import { ROOT } from "../../src/view/identity.ts";
 
 type Json = Record<string, unknown>;
 
@@ -49,7 +50,7 @@ class Kernel implements Wire {
   #listeners = new Set<(message: unknown) => void>();
 
   constructor() {
-    this.client = createClient(this);
+    this.client = new Client(this);
   }
 
   send(message: unknown): void {

@@ -5,8 +5,9 @@
  */
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client.ts";
+import { Client, type Wire } from "../../src/comm/client.ts";
 import type { Action } from "../../src/state/types.gen.ts";
+import { ROOT } from "../../src/view/identity.ts";
 
 interface Event {
   at: number;
@@ -79,7 +80,7 @@ afterEach(() => void vi.useRealTimers());
 /** Replays one schedule in a client, and reports the differences. */
 async function take(line: string): Promise<void> {
   const wire = new Paper();
-  const client = createClient(wire);
+  const client = new Client(wire);
   const { clientId } = JSON.parse(line) as Schedule;
   const schedule = JSON.parse(line.replaceAll(`"${clientId}"`, `"${client.clientId}"`)) as Schedule;
   await follow(schedule, wire, client);

@@ -56,7 +56,6 @@ function change(more: Partial<CellChange> = {}): CellChange {
     id: more.cellId ?? "a",
     cellId: "a",
     notebook: undefined,
-    name: "In [1]: x = 2",
     status: "changed",
     about: "",
     isUndoable: true,

@@ -314,7 +314,6 @@ test("one bar goes through all changes, says which is meant, and answers all at 
     isUndoable: true,
     notebook: undefined,
     place: undefined,
-    name: "",
   } as const;
   const kept: string[] = [];
   const keep = async () => {

@@ -1,6 +1,7 @@
 /** The verification of a notebook in the page: started, followed, stopped, outdated and repaired. */
 import { expect, test } from "vitest";
-import { type Ask, LONGEST_TEXT, NONE, type Verification, Verifier } from "../../src/lab/verifier";
+import type { Ask } from "../../src/lab/notebook-part";
+import { LONGEST_TEXT, NONE, type Verification, Verifier } from "../../src/lab/verifier";
 
 const FINDING = {
   cause: "Cell [7] would fail: `z` is defined only in a deleted cell.",

@@ -1,7 +1,8 @@
 /** Another host's conversations in this notebook's chat: it offers only the actions that work there. */
 import { describe, expect, test } from "vitest";
-import { type Client, createClient, ROOT, type Wire } from "../../src/comm/client";
+import { Client, type Wire } from "../../src/comm/client";
 import { offer } from "../../src/notebooks";
+import { ROOT } from "../../src/view/identity";
 import type { NotebookActions } from "../../src/view/store";
 import { AGENT, CHAT, type MemoryStore, readyStore, startTurn } from "./memory-store";
 import { fetchModule } from "./modules";
@@ -44,7 +45,25 @@ function chat(isRemote: boolean): { store: MemoryStore; page: Page } {
   return { store, page: open(store, { kind: "chat" }) };
 }
 
-async function clientOf(values: Record<string, unknown>): Promise<Client> {
+/** Its methods need their object, as JupyterLab's do. */
+class Edits implements NotebookActions {
+  readonly #codes: string[] = [];
+
+  get codes(): readonly string[] {
+    return this.#codes;
+  }
+  insertBelow(source: string): void {
+    this.#codes.push(source);
+  }
+  replaceActive(source: string): void {
+    this.#codes.push(source);
+  }
+  run(source: string): void {
+    this.#codes.push(source);
+  }
+}
+
+async function clientOf(values: Record<string, unknown>, actions: NotebookActions = NOTEBOOK): Promise<Client> {
   const messages: { id: number; clientId: string }[] = [];
   const listeners = new Set<(message: unknown) => void>();
   const manager = {};
@@ -54,8 +73,8 @@ async function clientOf(values: Record<string, unknown>): Promise<Client> {
     on: (_event, listener) => void listeners.add(listener),
     off: (_event, listener) => void listeners.delete(listener),
   };
-  offer(manager, NOTEBOOK);
-  const client = createClient(wire);
+  offer(manager, actions);
+  const client = new Client(wire);
   const root = { resource: ROOT, state: { agents: [], config: { schema: {}, values } }, fromSeq: 1 };
   const result = { protocolVersion: 3, hostId: "h", snapshots: [root], missing: [] };
   for (const listener of listeners)
@@ -70,6 +89,16 @@ describe("a remote chat", () => {
     expect(Object.keys(own.notebook ?? {})).toEqual(Object.keys(NOTEBOOK));
     expect(Object.keys(remote.notebook ?? {})).toEqual(["insertBelow", "replaceActive", "run", "drawDiagram"]);
     own.dispose();
+    remote.dispose();
+  });
+
+  test("puts code into this notebook", async () => {
+    const notebook = new Edits();
+    const remote = await clientOf({ remoteHost }, notebook);
+    remote.notebook?.insertBelow("below");
+    remote.notebook?.replaceActive("instead");
+    remote.notebook?.run("run");
+    expect(notebook.codes).toEqual(["below", "instead", "run"]);
     remote.dispose();
   });
 

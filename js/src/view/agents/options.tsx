@@ -117,16 +117,8 @@ export function Options({ session, look, disabled, act }: Props) {
   );
 }
 
-interface LongListProps {
-  name: string;
-  value: string;
-  groups: readonly ChoiceGroup[];
-  disabled: boolean;
-  onChoose: (value: string) => void;
-}
-
 /** A choice among many: a button with the current value, and a searchable list once the user clicks it. */
-function LongList({ name, value, groups, disabled, onChoose }: LongListProps) {
+function LongList({ name, value, groups, disabled, onChoose }: SelectProps) {
   const [isOpen, open] = useState(false);
   const [words, type] = useState("");
   const box = useRef<HTMLDivElement>(null);

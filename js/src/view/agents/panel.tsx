@@ -42,17 +42,14 @@ export interface AgentsContext {
   readonly showsMissing: boolean;
   /** Starts a conversation and closes the list; with `stays`, the list stays open. */
   start(agent: string, stays?: boolean): void;
-  /** Applies an action to the conversation. */
   act(action: Action): void;
   setFolder(folder: string): void;
-  /** Announces a sentence to screen readers, politely. */
   announce(sentence: string): void;
 }
 
 /** A longer list of agents gets a search field. */
 const MOST_UNSEARCHED = 8;
 
-/** Shows the list in `into`; returns a function that removes it. */
 export function mountAgents(into: HTMLElement, context: AgentsContext): () => void {
   return mountPanel(into, CSS, "agents", h(AgentList, { context }));
 }
@@ -398,7 +395,6 @@ function useStartAfter(agents: readonly AgentInfo[], { start, announce }: Agents
   return ours;
 }
 
-/** Returns the kernel's answer to `checkAgent` in words. */
 function inWords({ message, version, startMs, models, todo }: Answer<"checkAgent">): string {
   const names = (models ?? []).map((one) => line(one, 40));
   const more = names.length > 3 ? ` and ${names.length - 3} more` : "";

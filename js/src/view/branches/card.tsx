@@ -1,8 +1,7 @@
 /** One try: its agent's text, measure, pictures, checks and changes, and the buttons to keep or discard it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { PlaceContext, useView } from "../context";
-import { Button, TextButton, Trouble } from "../controls";
-import { pieces } from "../data-check-lines";
+import { Button, coded, TextButton, Trouble } from "../controls";
 import { Icon, Spacer, Spinner } from "../icons";
 import { chatChannel } from "../identity";
 import { imageSource } from "../links";
@@ -155,9 +154,7 @@ function Result({ one, set }: { one: Try; set: TrySet }) {
           {one.checks.map((check) => (
             <li key={check}>
               <Icon name="alert" className="warn" />
-              <span>
-                {pieces(line(check, 300)).map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece))}
-              </span>
+              <span>{coded(line(check, 300))}</span>
             </li>
           ))}
         </ul>

@@ -33,7 +33,6 @@ export interface Try {
   readonly cells: readonly TryCell[];
   readonly variables: Readonly<Record<string, string>>;
   readonly checks: readonly string[];
-  /** The number of pictures. */
   readonly pictures: number;
   readonly tokens: number;
   readonly seconds: number;

@@ -1,9 +1,10 @@
 /** Every grant (conversation, folders, user), with its permissions and a button that revokes it. */
 import type { ReadonlySignal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { Grant } from "../../state/requests.gen";
-import { TextButton, Trouble } from "../controls";
+import { coded, TextButton, Trouble } from "../controls";
+import { useSettingsChanges } from "../fetched-panel";
 import { line, plain, reason } from "../plain";
 
 interface Props {
@@ -23,15 +24,7 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
       (answer) => setGrants(answer.grants),
       (error) => setTrouble(reason(error)),
     );
-  useEffect(() => {
-    void load();
-    const before = settingsChanged?.peek();
-    // Never switched off: other panels use the same subscription on this connection.
-    request("watchSettings", { on: true }).catch(() => undefined);
-    return settingsChanged?.subscribe((value) => {
-      if (value !== before) void load();
-    });
-  }, []);
+  useSettingsChanges(request, settingsChanged, load);
   const revoke = async ({ id }: Grant) => {
     try {
       const { message } = await request("revokeGrant", { id });
@@ -71,11 +64,6 @@ export function Grants({ channel = "", request, settingsChanged, announce }: Pro
       <Trouble text={trouble} />
     </div>
   );
-}
-
-/** Shows text between backticks as code. */
-function coded(text: string) {
-  return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
 function where({ scope, session, title }: Grant, channel: string): string {

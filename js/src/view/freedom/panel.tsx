@@ -1,12 +1,12 @@
 /** *Custom…*: the settings behind a conversation's freedom, its sensitive files, full trust, and every grant. */
 import type { ReadonlySignal } from "@preact/signals";
-import { type ComponentChildren, h } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { h } from "preact";
+import { useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { SessionState } from "../../state/types.gen";
 import { type View, ViewContext } from "../context";
-import { Button, Choice, Form, TextButton, TextField, useFocused } from "../controls";
-import { mountPanel } from "../fetched-panel";
+import { Button, Choice, type ChoiceProps, Form, TextButton, TextField, useFocused } from "../controls";
+import { mountPanel, useValue } from "../fetched-panel";
 import { line } from "../plain";
 import CSS from "./freedom.css";
 import { Grants } from "./grants";
@@ -47,7 +47,7 @@ const REVIEWS = [
 ] as const;
 
 function Panel({ context }: { context: FreedomContext }) {
-  const session = useSession(context);
+  const session = useValue(context.session);
   const values: Record<string, unknown> = session?.config?.values ?? {};
   const permissions = String(values.permissions ?? "ask");
   const isFull = permissions === "allow";
@@ -56,32 +56,26 @@ function Panel({ context }: { context: FreedomContext }) {
     <>
       <div class="freedom-fields">
         {!isFull && (
-          <Setting name="Permissions">
-            <Choice
-              label="Permissions"
-              options={PERMISSIONS}
-              value={permissions as "ask"}
-              onChoose={(chosen) => context.set({ permissions: chosen })}
-            />
-          </Setting>
-        )}
-        <Setting name="Kernel">
-          <Choice
-            label="Kernel"
-            options={KERNEL.map(([value, name]) => [value, isFull && value === "run" ? "Can run code" : name] as const)}
-            value={kernel as "off"}
-            onChoose={(chosen) => context.set({ kernel: chosen })}
+          <Setting
+            label="Permissions"
+            options={PERMISSIONS}
+            value={permissions as "ask"}
+            onChoose={(chosen) => context.set({ permissions: chosen })}
           />
-        </Setting>
+        )}
+        <Setting
+          label="Kernel"
+          options={KERNEL.map(([value, name]) => [value, isFull && value === "run" ? "Can run code" : name] as const)}
+          value={kernel as "off"}
+          onChoose={(chosen) => context.set({ kernel: chosen })}
+        />
         {permissions === "ask" && kernel === "run" && (
-          <Setting name="Cell edits">
-            <Choice
-              label="Cell edits"
-              options={REVIEWS}
-              value={values.cellReview === "after" ? "after" : "first"}
-              onChoose={(chosen) => context.set({ cellReview: chosen })}
-            />
-          </Setting>
+          <Setting
+            label="Cell edits"
+            options={REVIEWS}
+            value={values.cellReview === "after" ? "after" : "first"}
+            onChoose={(chosen) => context.set({ cellReview: chosen })}
+          />
         )}
       </div>
       <Sensitive patterns={Array.isArray(values.sensitive) ? values.sensitive.map(String) : []} set={context.set} />
@@ -101,19 +95,13 @@ function Panel({ context }: { context: FreedomContext }) {
   );
 }
 
-function Setting({ name, children }: { name: string; children: ComponentChildren }) {
+function Setting<T extends string>(props: ChoiceProps<T>) {
   return (
     <div class="row freedom-field">
-      <span>{name}</span>
-      {children}
+      <span>{props.label}</span>
+      <Choice {...props} />
     </div>
   );
-}
-
-function useSession({ session }: FreedomContext): SessionState | undefined {
-  const [state, setState] = useState(session.peek());
-  useEffect(() => session.subscribe(setState), [session]);
-  return state;
 }
 
 /** Files that ask here, beside those that always ask. */

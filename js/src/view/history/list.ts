@@ -3,7 +3,6 @@ import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { SearchHit, SessionRecord } from "../../state/requests.gen";
 
-/** The number of conversations in one page. */
 export const PAGE = 50;
 
 export type Scope = "here" | "folder" | "everywhere";
@@ -30,7 +29,6 @@ export interface Conversation extends SessionRecord {
 
 export interface Listed {
   readonly conversations: readonly Conversation[];
-  /** True if there may be more. */
   readonly hasMore: boolean;
   /** The number of conversations that could not be searched yet. */
   readonly left: number;
@@ -60,7 +58,6 @@ export async function fetchList(request: Request, query: Query, offset: number, 
   return { conversations, hasMore: conversations.length >= limit, left: answer.left ?? 0, note: answer.note ?? "" };
 }
 
-/** A change to a conversation in the log. */
 export interface Change {
   title?: string;
   pinned?: boolean;

@@ -7,7 +7,7 @@ import type { Request } from "../../state/answers";
 import { own } from "../../state/object";
 import type { RootState } from "../../state/types.gen";
 import { Button, longInput, TextButton, TextField, Trouble, tooLong } from "../controls";
-import { mountPanel, useRoot } from "../fetched-panel";
+import { mountPanel, useValue } from "../fetched-panel";
 import { Icon, Spinner } from "../icons";
 import { isFindKey, isHistoryKey } from "../keyboard";
 import { Menu } from "../menu";
@@ -59,7 +59,7 @@ function History({ context }: { context: HistoryContext }) {
   const [refused, refuse] = useState("");
   const [isFiltering, setFiltering] = useState(false);
   const [query, setQuery] = useState<Query>({ search: "", scope: "here", ...NOTHING_NARROWED });
-  const root = useRoot(context.root);
+  const root = useValue(context.root);
   const { found: results, more, again, refresh } = useList(request, query);
   const [chosen, setChosen] = useState<ReadonlySet<string>>();
   const [isStorage, setStorage] = useState(false);
@@ -361,9 +361,9 @@ function countText(results: Found, number: number, search: string): string {
 function useAgents(root: RootState | undefined, listed: readonly Conversation[]): [name: string, title: string][] {
   const seen = useRef(new Set<string>());
   for (const { agent } of listed) seen.current.add(agent);
-  const known = new Map((root?.agents ?? []).map((one) => [one.provider, line(one.displayName || one.provider, 40)]));
-  const missing = new Set((root?.agents ?? []).filter((one) => one.missing).map((one) => one.provider));
-  const names = [...known.keys()].filter((name) => !missing.has(name) || seen.current.has(name));
+  const here = root?.agents ?? [];
+  const known = new Map(here.map((one) => [one.provider, line(one.displayName || one.provider, 40)]));
+  const names = here.filter((one) => !one.missing || seen.current.has(one.provider)).map((one) => one.provider);
   const others = [...seen.current].filter((name) => name && !known.has(name));
   return [...names, ...others].map((name) => [name, known.get(name) ?? line(name, 40)]);
 }

@@ -25,8 +25,7 @@ export function useList(request: Request, query: Query) {
   const latest = useRef(0);
   const isBusy = useRef(false);
   const fetch = (before: readonly Conversation[], offset: number) => {
-    latest.current += 1;
-    const number = latest.current;
+    const number = ++latest.current;
     isBusy.current = true;
     setResults((previous) => ({ ...previous, isBusy: true, trouble: "" }));
     const done = (next: (previous: Found) => Found) => {
@@ -46,8 +45,7 @@ export function useList(request: Request, query: Query) {
   };
   const refresh = () => {
     if (isBusy.current) return ask((count) => count + 1);
-    latest.current += 1;
-    const number = latest.current;
+    const number = ++latest.current;
     const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, results.conversations.length));
     fetchList(request, query, 0, limit).then(
       (next) => number === latest.current && setResults({ ...next, trouble: "", isBusy: false }),

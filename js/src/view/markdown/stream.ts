@@ -174,7 +174,8 @@ export class MarkdownStream {
       if (token.type === "space") continue;
       this.frozen.push(token);
       if (token.type !== "code")
-        for (const [, name] of token.raw.matchAll(NAME)) this.#named.add(nameOf(name as string));
+        for (const [, name] of token.raw.matchAll(NAME))
+          this.#named.add((name as string).toLowerCase().replace(/\s+/g, " ")); // as marked writes it
     }
   }
 
@@ -229,11 +230,6 @@ function lineEnd(text: string, count: number): number {
     if (at < 0) return -1;
   }
   return at;
-}
-
-/** Returns a definition's name as marked writes it. */
-function nameOf(label: string): string {
-  return label.toLowerCase().replace(/\s+/g, " ");
 }
 
 function blocks(tokens: Token[]): Token[] {

@@ -100,7 +100,6 @@ interface Props {
   notes?: readonly string[] | undefined;
   /** True if the list is open from the start. */
   always?: boolean;
-  /** Runs the changed cells. */
   onRun?: (() => void) | undefined;
 }
 

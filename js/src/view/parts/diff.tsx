@@ -46,7 +46,6 @@ interface ChangedProps extends FileChange {
 
 const CHIPS: Record<string, string> = table({ created: "new", deleted: "deleted", moved: "moved" });
 
-/** A file and its changes. */
 export function Changed({ id, path, kind, change, open = false, label, children }: ChangedProps) {
   const cwd = useWorkspace();
   const body = change ? <Hunks change={change} /> : children;
@@ -79,7 +78,6 @@ export function PathName({ path, title, isWhole = false }: { path: string; title
   );
 }
 
-/** The numbers of added and removed lines. */
 export function LineCount({ added, removed }: { added: number; removed: number }) {
   return (
     <span class="diff-count">

@@ -8,7 +8,6 @@ export interface Hunk {
   lines: string[];
 }
 
-/** The difference of two texts. */
 export interface Change {
   hunks: Hunk[];
   added: number;

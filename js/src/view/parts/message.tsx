@@ -1,6 +1,6 @@
 /** The user's message as typed, with its attachments. */
 import { useState } from "preact/hooks";
-import { isObject } from "../../state/guard";
+import { isObject } from "../../state/object";
 import type { Message, MessageAttachment } from "../../state/types.gen";
 import { TextButton } from "../controls";
 import { Icon } from "../icons";

@@ -1,4 +1,5 @@
 /** The agent's plan: its steps and their progress. */
+import type { ComponentChild } from "preact";
 import { table } from "../../state/object";
 import type { PlanResponsePart, ResponsePart } from "../../state/types.gen";
 import { Fold } from "../fold";
@@ -11,10 +12,8 @@ const SAID: Record<string, string> = table({ completed: "done", in_progress: "in
 
 export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
   const done = part.entries.filter((entry) => entry.status === "completed").length;
-  const head = (
+  const progress = (
     <>
-      <Icon name="plan" />
-      <span class="label">Plan</span>
       <progress class="bar" value={done} max={Math.max(part.entries.length, 1)} aria-label="Plan progress" />
       <span class="dim">
         {done} of {part.entries.length}
@@ -22,7 +21,7 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
     </>
   );
   return (
-    <Fold id={id} className="card plan" open head={head}>
+    <PlanCard id={id} progress={progress}>
       <ol class="list steps">
         {part.entries.map((entry, index) => (
           <li key={index} class={`step${STEPS.has(entry.status) ? ` is-${entry.status}` : ""}`}>
@@ -33,6 +32,21 @@ export function Plan({ id, part }: { id: string; part: PlanResponsePart }) {
           </li>
         ))}
       </ol>
+    </PlanCard>
+  );
+}
+
+function PlanCard({ id, progress, children }: { id: string; progress?: ComponentChild; children: ComponentChild }) {
+  const head = (
+    <>
+      <Icon name="plan" />
+      <span class="label">Plan</span>
+      {progress}
+    </>
+  );
+  return (
+    <Fold id={id} className="card plan" open head={head}>
+      {children}
     </Fold>
   );
 }
@@ -64,15 +78,9 @@ export function writtenPlan(part: ResponsePart): Written | undefined {
 export function WrittenPlan({ id, plan }: { id: string; plan: Written }) {
   if (plan.uri !== undefined)
     return <Content id={id} block={{ type: "resource_link", uri: plan.uri, title: `Plan: ${plan.uri}` }} />;
-  const head = (
-    <>
-      <Icon name="plan" />
-      <span class="label">Plan</span>
-    </>
-  );
   return (
-    <Fold id={id} className="card plan" open head={head}>
+    <PlanCard id={id}>
       <Markdown text={plan.content ?? ""} />
-    </Fold>
+    </PlanCard>
   );
 }

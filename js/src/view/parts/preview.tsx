@@ -4,13 +4,12 @@
  */
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
-import { isObject } from "../../state/guard";
 import type { ToolCallRehearsal, ToolCallState } from "../../state/types.gen";
 import { usePlace, useView } from "../context";
 import { Button } from "../controls";
 import { Fold } from "../fold";
 import { Icon, Spinner } from "../icons";
-import { isRemote } from "../identity";
+import { isRemote, lookOf } from "../identity";
 import { OnDemand } from "../on-demand";
 import { line } from "../plain";
 import { kindOf } from "../tool-runs";
@@ -32,8 +31,7 @@ export function usePreview({ turnId, call, edited }: Props & { edited?: string |
   const { session } = usePlace();
   const { trouble, run } = useWork();
   const rehearsal = call.details?.rehearsal;
-  const look = store.root.value?.config?.values.look;
-  const isOff = (isObject(look) && look.rehearse === "off") || isRemote(store.root.value);
+  const isOff = lookOf(store.root.value).rehearse === "off" || isRemote(store.root.value);
   if (!rehearsal && (isOff || !canRun(call))) return [null, null] as const;
   const isRunning = rehearsal?.status === "running";
   const ask = () => {
@@ -95,7 +93,6 @@ export function PreviewAfter({ turnId, call }: Props) {
   );
 }
 
-/** The differences between the result and the preview. */
 export function Differs({ differences }: { differences: readonly string[] }) {
   return (
     <div class="decision denied differs">

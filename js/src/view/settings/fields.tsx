@@ -45,7 +45,6 @@ export function FoldRow({
 interface RemovableProps {
   text: string;
   note?: string;
-  word?: string;
   /** The button's label for screen readers. */
   label: string;
   disabled?: boolean;
@@ -53,12 +52,12 @@ interface RemovableProps {
 }
 
 /** A line of a list, with a button that removes it. */
-export function Removable({ text, note, word = "Remove", label, disabled, onRemove }: RemovableProps) {
+export function Removable({ text, note, label, disabled, onRemove }: RemovableProps) {
   return (
     <li>
       <code>{text}</code> {note && <span class="dim small">{note} </span>}
       <TextButton aria-label={label} disabled={disabled} onClick={onRemove}>
-        {word}
+        Remove
       </TextButton>
     </li>
   );

@@ -63,7 +63,6 @@ export function readTyped({ kind, empty }: Pick<SettingInfo, "kind" | "empty">, 
     .filter(Boolean);
 }
 
-/** Returns a value in readable form. */
 export function valueText({ choices, empty, kind }: SettingInfo, value: unknown): string {
   if (typeof value === "boolean") return value ? "on" : "off";
   if (kind === "number" && value === 0 && empty) return kernelText(empty);

@@ -2,12 +2,12 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { type ComponentChildren, Fragment, h } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { RootState } from "../../state/types.gen";
 import { type View, ViewContext } from "../context";
 import { Button, Choice, longInput, TextField, Trouble, tooLong, useFocused } from "../controls";
-import { mountPanel, useRoot } from "../fetched-panel";
+import { mountPanel, useSettingsChanges, useValue } from "../fetched-panel";
 import { Grants } from "../freedom/grants";
 import GRANTS from "../freedom/grants.css";
 import { Waiting } from "../icons";
@@ -26,7 +26,6 @@ export interface SettingsContext {
   readonly request: Request;
   /** A new value each time settings have changed, in any window or file. */
   readonly settingsChanged?: ReadonlySignal<unknown> | undefined;
-  /** Announces a sentence to screen readers, politely. */
   announce(sentence: string): void;
   /** Shows why the last typed value was not set, if the settings were closed meanwhile. */
   refused?(why: string): void;
@@ -34,7 +33,6 @@ export interface SettingsContext {
   readonly kept?: Map<string, unknown>;
 }
 
-/** Shows the settings in `into`; returns a function that removes them. */
 export function mountSettings(into: HTMLElement, context: SettingsContext): () => void {
   const settings = h(Settings, { context }); // they use only the view's memory
   const panel = h(ViewContext.Provider, { value: { memory: context.kept ?? new Map() } as View, children: settings });
@@ -63,7 +61,7 @@ function Settings({ context }: { context: SettingsContext }) {
   const [find, setFind] = useState("");
   /** The number of times typed text was given up, and the last place: that box shows its current value again. */
   const [discarded, giveUp] = useState({ at: "", count: 0 });
-  const root = useRoot(context.root);
+  const root = useValue(context.root);
   const search = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLElement>(null);
   const isListed = listed !== undefined;
@@ -286,15 +284,7 @@ function useListed({ request, settingsChanged }: SettingsContext) {
       setTrouble(reason(error));
     }
   };
-  useEffect(() => {
-    void load();
-    const before = settingsChanged?.peek();
-    // Never switched off: JupyterLab's Settings editor uses the same subscription on this connection.
-    request("watchSettings", { on: true }).catch(() => undefined); // older kernels lack it
-    return settingsChanged?.subscribe((value) => {
-      if (value !== before) void load();
-    });
-  }, []);
+  useSettingsChanges(request, settingsChanged, load);
   return { listed, trouble, load };
 }
 

@@ -22,7 +22,6 @@ const TOOLS = [
 ];
 const WANTS = [["command", "run"] as const, ...["read", "edit", "delete"].map(asNamed)];
 
-/** The user's rules and the project's. */
 export function Rules({ listed, change }: Props) {
   const { rules, projectRules, policyFile } = listed;
   return (

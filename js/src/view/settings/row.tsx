@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Request } from "../../state/answers";
 import type { AgentInfo } from "../../state/types.gen";
-import { Button, Choice, TextButton } from "../controls";
+import { Button, Choice, coded, TextButton } from "../controls";
 import { kernelText } from "../kernel-text";
 import { line, plain } from "../plain";
 import { AgentOrder, nameOf, ShownAgents, ShownModels } from "./agent-lists";
@@ -17,13 +17,6 @@ export const BLOCKED =
   globalThis.isSecureContext === false
     ? "The browser shows notifications for https pages and for this machine's own pages only."
     : "The browser blocks notifications from this page. Allow them in the browser's settings for this site, then turn this on again.";
-
-/** Shows a sentence, with text between backticks as code. */
-function withCode(text: string) {
-  return plain(text)
-    .split("`")
-    .map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece));
-}
 
 interface RowProps {
   setting: Setting;
@@ -75,7 +68,7 @@ export function Row({ setting, isHere, request, onChange, onBack, children, ...r
         <FolderChooser label={title} from={typed(setting.value)} request={request} onChoose={onChange} />
       )}
       <div id={id} class="setting-tip">
-        <p>{withCode(kernelText(setting.about))}</p>
+        <p>{coded(plain(kernelText(setting.about)))}</p>
         {isFixed && !isLocked && (
           <p>{isHere ? "Can't be set for this kernel alone." : "It can't be saved in a file."}</p>
         )}
@@ -223,7 +216,6 @@ interface TypedBoxProps {
   isFixed: boolean;
   label: string;
   onChange: (value: unknown) => void;
-  /** Clears the refusal once the user has undone the typed text. */
   onBack: () => void;
 }
 
