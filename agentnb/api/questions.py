@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.api.columns import Table
+from agentnb.api.columns import Table, shortened
 from agentnb.api.waiting import run_beside, with_main_thread
 from agentnb.errors import AgentError, UsageError
 from agentnb.host.permissions.session_policy import CallbackAnswer
@@ -349,8 +349,7 @@ def _command(call: ToolCallPendingConfirmationState) -> str | None:
 
 
 def _line(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LINE else f"{flat[: _LINE - 1]}…"
+    return shortened(" ".join(text.split()), _LINE)
 
 
 def _value(question: ChatInputQuestion, value: Any) -> ChatInputAnswerValue:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agentnb.api.changes import carry_out, changes_of, data_checks_of, files_of
 from agentnb.api.files import FileChangeTable
-from agentnb.errors import BudgetExceeded, CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
+from agentnb.api.unattended import CASSETTE_ERRORS
+from agentnb.errors import BudgetExceeded, TurnCancelled, TurnFailed, TurnRefused
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.state import (
@@ -157,8 +158,6 @@ if TYPE_CHECKING:
 
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
 _STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
-_OF_BUDGETS = BudgetExceeded.__name__
-_OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 
 
 class TurnView:
@@ -383,10 +382,11 @@ class TurnView:
 
     def _raise_if_failed(self, snapshot: Snapshot | None, *, check: bool = True) -> None:
         error = snapshot.error if isinstance(snapshot, FinishedTurn) else None
-        if error is not None and error.error_type in _OF_CASSETTES:
-            raise _OF_CASSETTES[error.error_type](error.message)
+        if error is not None and error.error_type in CASSETTE_ERRORS:
+            raise CASSETTE_ERRORS[error.error_type](error.message)
         if error is not None and check:
-            raise (BudgetExceeded if error.error_type == _OF_BUDGETS else TurnFailed)(error.message, turn=self)
+            kind = BudgetExceeded if error.error_type == BudgetExceeded.__name__ else TurnFailed
+            raise kind(error.message, turn=self)
 
 
 def _turn_and_state(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from agentnb.state import session_actions as actions
 from agentnb.state.action import Action
 from agentnb.state.change import changed, put, without
-from agentnb.state.reducers import REDUCERS, reduces, row, sets
+from agentnb.state.reducers import reduced, reduces, row, sets
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.wire import JsonObject, SessionStatus
 
@@ -64,15 +64,11 @@ def _mcp_server_changed(state: SessionState, action: actions.SessionMcpServerSta
         channel = {} if action.channel is None else {"channel": action.channel}
         return {**rest, "state": action.state, **channel}
 
-    def all_served(children: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(served(child) for child in children)
-
-    return changed(
-        state, customizations=tuple(_with_children(served(item), all_served) for item in state.customizations)
-    )
+    items = (_with_children(served(item), lambda children: map(served, children)) for item in state.customizations)
+    return changed(state, customizations=tuple(items))
 
 
-def _with_children(item: JsonObject, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> JsonObject:
+def _with_children(item: JsonObject, change: Callable[[tuple[Any, ...]], Iterable[Any]]) -> JsonObject:
     children = item.get("children")
     if not isinstance(children, (list, tuple)):
         return item
@@ -157,15 +153,4 @@ def _context_usage_changed(state: SessionState, action: actions.XContextUsageCha
 
 
 def reduce_session(state: SessionState, action: Action) -> SessionState:
-    """Returns a session after an action.
-
-    Args:
-        state: The session before the action.
-        action: The action. An unknown one, or one for another channel, changes nothing.
-
-    Returns:
-        The session after the action; the very same object if nothing has changed.
-    """
-    reducer = REDUCERS["session"].get(type(action))
-    after: SessionState = state if reducer is None else reducer(state, action)
-    return after
+    return reduced("session", state, action)
