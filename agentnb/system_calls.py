@@ -63,7 +63,6 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """Mount something (``mount(2)``)."""
     names = [os.fsencode(each) if each is not None else None for each in (source, target, kind, data)]
     _checked(_LIBC.mount(names[0], names[1], names[2], ctypes.c_ulong(flags), names[3]))
 

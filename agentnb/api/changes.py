@@ -35,9 +35,6 @@ UNDO_SECONDS = 120.0
 Choice: TypeAlias = Literal["mine", "theirs"]
 """The choice for a file that changed since: keep its current content (``"mine"``), or replace it (``"theirs"``)."""
 
-_RUNS = "The turn is still running. Its changes are known when it ends."
-_WAITS = "The turn is waiting in the queue and has not started."
-_NOT_LOOKED_FOR = "The changes of this turn were not tracked."
 _TURN_RUNS = "A turn is still running, so its changes are not in this table yet."
 HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
@@ -232,10 +229,11 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
 def _why_unknown(conversation: Conversation, turn_id: str) -> str:
     """Returns the reason that the changes of turn *turn_id* are unknown; '' if it never ran."""
     if conversation.channels.is_active(turn_id):
-        return _RUNS
+        return "The turn is still running. Its changes are known when it ends."
     if conversation.channels.queued(turn_id) is not None:
-        return _WAITS
-    return "" if find_finished_turn(conversation.chat.state, turn_id) is None else _NOT_LOOKED_FOR
+        return "The turn is waiting in the queue and has not started."
+    ended = find_finished_turn(conversation.chat.state, turn_id)
+    return "" if ended is None else "The changes of this turn were not tracked."
 
 
 def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | None:

@@ -258,7 +258,6 @@ def serve(
 
 
 def serving() -> Server | None:
-    """Returns the server of this kernel; None if there is none."""
     server = _servers.get(current_host().host_id)
     return None if server is None or server.closed else server
 

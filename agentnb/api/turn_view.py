@@ -19,6 +19,7 @@ from agentnb.state import (
     ReasoningResponsePart,
     ToolCallCancelledState,
     ToolCallCompletedState,
+    ToolCallDetails,
     ToolCallPendingResultConfirmationState,
     ToolCallResponsePart,
     ToolCallRunningState,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.kernel.data_checks import DataChecks
     from agentnb.state import (
-        ChatState,
         ErrorInfo,
         PlanEntry,
         TerminalView,
@@ -98,8 +98,8 @@ class ToolCall(NamedTuple):
 
 
 def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> ToolCall:
-    details = state.details
-    content = (details.content if details else None) or ()
+    details = state.details or ToolCallDetails()
+    content = details.content or ()
     terminals_by_id = {each.id: each for each in terminals}
     own = [
         terminals_by_id[each.terminal_id]
@@ -109,18 +109,18 @@ def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> T
     return ToolCall(
         id=state.tool_call_id,
         title=state.display_name,
-        kind=details.kind if details else None,
+        kind=details.kind,
         status=_status(state),
-        locations=(details.locations if details else None) or (),
+        locations=details.locations or (),
         content=content,
-        raw_input=details.raw_input if details else None,
-        raw_output=details.raw_output if details else None,
+        raw_input=details.raw_input,
+        raw_output=details.raw_output,
         reason=_reason(state),
         output="\n".join(filter(None, (_text(item, terminals_by_id) for item in content))),
         exit_code=own[-1].exit_code if own else None,
-        ran_without_asking=bool(details and details.ran_without_asking),
-        preview=details.rehearsal if details else None,
-        differences=details.differences if details else None,
+        ran_without_asking=bool(details.ran_without_asking),
+        preview=details.rehearsal,
+        differences=details.differences,
     )
 
 
@@ -153,11 +153,8 @@ def _reason(state: ToolCallState) -> str | None:
     return message if isinstance(message, str) else (message.markdown if message else str(state.reason))
 
 
-if TYPE_CHECKING:
-    Snapshot: TypeAlias = FinishedTurn | ActiveTurn
-
+Snapshot: TypeAlias = FinishedTurn | ActiveTurn
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
-_STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
 
 
 class TurnView:
@@ -206,8 +203,8 @@ class TurnView:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Returns all tool calls, in order."""
         chat = self._conversation.chat.state
-        snapshot, _ = _turn_and_state(chat, self._id)
-        parts = snapshot.response_parts if snapshot is not None else ()
+        turn = find_turn(chat, self._id)
+        parts = turn.response_parts if turn is not None else ()
         calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
         return tuple(tool_call(call, chat.terminals or ()) for call in calls)
 
@@ -374,7 +371,12 @@ class TurnView:
 
     def _read(self) -> tuple[Snapshot | None, TurnState]:
         """Returns the turn and its state from a single read of the chat, which the host's thread changes meanwhile."""
-        return _turn_and_state(self._conversation.chat.state, self._id)
+        chat = self._conversation.chat.state
+        turn = find_turn(chat, self._id)
+        if turn is not None:
+            return turn, "running" if isinstance(turn, ActiveTurn) else turn.state
+        queued = any(message.id == self._id for message in chat.queued_messages or ())
+        return None, "queued" if queued else "cancelled"
 
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
@@ -387,11 +389,3 @@ class TurnView:
         if error is not None and check:
             kind = BudgetExceeded if error.error_type == BudgetExceeded.__name__ else TurnFailed
             raise kind(error.message, turn=self)
-
-
-def _turn_and_state(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
-    turn = find_turn(chat, turn_id)
-    if turn is not None:
-        return turn, "running" if isinstance(turn, ActiveTurn) else _STATES[str(turn.state)]
-    queued = any(message.id == turn_id for message in chat.queued_messages or ())
-    return None, "queued" if queued else "cancelled"

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentnb.state import session_actions as actions
 from agentnb.state.action import Action
-from agentnb.state.change import changed, put, without
+from agentnb.state.change import changed, field, put, without
 from agentnb.state.reducers import reduced, reduces, row, sets
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.wire import JsonObject, SessionStatus
@@ -25,7 +25,7 @@ def _client_set(state: SessionState, action: actions.SessionActiveClientSet) -> 
 def _client_removed(state: SessionState, action: actions.SessionActiveClientRemoved) -> SessionState:
     if state.active_clients is None:
         return state
-    return changed(state, active_clients=_without(state.active_clients, "clientId", action.client_id))
+    return changed(state, active_clients=without(state.active_clients, "clientId", action.client_id))
 
 
 @reduces(actions.SessionCustomizationToggled)
@@ -46,9 +46,9 @@ def _customization_updated(state: SessionState, action: actions.SessionCustomiza
 def _customization_removed(state: SessionState, action: actions.SessionCustomizationRemoved) -> SessionState:
     if state.customizations is None:
         return state
-    items = _without(state.customizations, "id", action.id)
+    items = without(state.customizations, "id", action.id)
     if items is state.customizations:
-        items = tuple(_with_children(item, lambda inner: _without(inner, "id", action.id)) for item in items)
+        items = tuple(_with_children(item, lambda inner: without(inner, "id", action.id)) for item in items)
     return changed(state, customizations=items)
 
 
@@ -58,7 +58,7 @@ def _mcp_server_changed(state: SessionState, action: actions.SessionMcpServerSta
         return state
 
     def served(item: Any) -> Any:
-        if _field(item, "id") != action.id or _field(item, "type") != "mcpServer":
+        if field(item, "id") != action.id or field(item, "type") != "mcpServer":
             return item
         rest = {name: value for name, value in item.items() if name != "channel"}
         channel = {} if action.channel is None else {"channel": action.channel}
@@ -75,10 +75,6 @@ def _with_children(item: JsonObject, change: Callable[[tuple[Any, ...]], Iterabl
     return {**item, "children": list(change(tuple(children)))}
 
 
-def _field(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, dict) else None
-
-
 def _find(items: tuple[JsonObject, ...], key: str, value: object) -> int | None:
     if not isinstance(value, str):
         return None
@@ -88,11 +84,6 @@ def _find(items: tuple[JsonObject, ...], key: str, value: object) -> int | None:
 def _upsert(items: tuple[JsonObject, ...], item: JsonObject, key: str) -> tuple[JsonObject, ...]:
     at = _find(items, key, item.get(key))
     return put(items, len(items) if at is None else at, item)
-
-
-def _without(items: tuple[Any, ...], key: str, value: str) -> tuple[Any, ...]:
-    rest = tuple(item for item in items if _field(item, key) != value)
-    return items if len(rest) == len(items) else rest
 
 
 sets(actions.SessionTitleChanged, "title")

@@ -51,7 +51,6 @@ class TerminalViews(ChunkedSequence[TerminalView]):
 
     @staticmethod
     def keys_of(item: Any) -> tuple[Any, ...]:
-        """A terminal's id."""
         return (item.id,)
 
     @classmethod
