@@ -57,7 +57,8 @@ def one_of(name: str, value: object, known: Sequence[T], *, hint: str, more: str
     for each in known:
         if value == each:
             return each
-    raise UsageError(f"{name}={value!r} is not one of {', '.join(map(repr, known))}{more}.", hint=hint)
+    listed = ", ".join(map(repr, known)) + more
+    raise UsageError(f"{name}={value!r} is not one of {listed}.", hint=hint)
 
 
 def mode_of(permissions: object, freedom: object) -> Mode:
