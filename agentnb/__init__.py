@@ -20,7 +20,6 @@ TYPE_CHECKING = bool()  # noqa: UP018
 if TYPE_CHECKING:
     from typing import Any
 
-if TYPE_CHECKING:
     from agentnb import errors as errors
     from agentnb import testing as testing
     from agentnb.api.agents import agent_sessions as agent_sessions

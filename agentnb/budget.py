@@ -95,7 +95,6 @@ class LimitUse(NamedTuple):
 
     @property
     def is_nearly_reached(self) -> bool:
-        """True from 80 % on."""
         return self.used >= NEARLY * self.allowed
 
     @property
@@ -119,7 +118,6 @@ class LimitUse(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The sentence that names the limit and what is used."""
         used = f" ({written_amount(self.limit, self.used)})" if self.limit.unit != "turns" else ""
         return f"{self._owner} of {written_amount(self.limit, self.allowed)} is used up{used}."
 

@@ -24,14 +24,12 @@ class Option(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """As in a line of usage."""
         if not self.flag.startswith("-"):
             return f"{self.flag} {self.value}".rstrip()
         value = "|".join(self.choices) or self.value
         return f"[{self.flag} {value}]" if value else f"[{self.flag}]"
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Make *parser* know it."""
         choices = self.choices or None
         if not self.flag.startswith("-"):
             name = self.flag.rpartition(" ")[2].lower()

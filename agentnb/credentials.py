@@ -245,7 +245,7 @@ def assignments(text: str) -> Iterator[re.Match[str]]:
             continue
         start, run_end = word.start(), _RUN.match(text, word.start()).end()  # type: ignore[union-attr] # matches always
         lowest = max(0, start - _FURTHEST)
-        while start > lowest and _is_of_name(text[start - 1]):
+        while start > lowest and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
             start -= 1
         if start < after:
             continue
@@ -281,10 +281,6 @@ def _is_option(text: str, before: int, keyword: re.Match[str], end: int) -> bool
         return True
     dash = text.find("-", keyword.start(), end)
     return dash >= 0 and _KEYWORD.search(text, dash + 1, end) is not None
-
-
-def _is_of_name(character: str) -> bool:
-    return character.isalnum() or character in "_.-"
 
 
 def apart(spans: Iterable[Span]) -> list[Span]:

@@ -16,8 +16,7 @@ OTHER = "agentnb"
 
 def manual(page: str) -> str:
     """The address of a page of this version's manual, such as ``how-to/pair``."""
-    version = sys.modules["agentnb"].__version__  # an import here would be circular with the state's modules
-    return f"https://github.com/agentnb/agentnb/blob/v{version}/docs/{page}.md"
+    return f"https://github.com/agentnb/agentnb/blob/v{_this()}/docs/{page}.md"
 
 
 def requirements() -> list[str]:
@@ -30,10 +29,7 @@ def requirements() -> list[str]:
 
 def other_version() -> str | None:
     """Returns the version of the distribution ``agentnb`` in this environment, or None if it is not installed."""
-    try:
-        return metadata.version(OTHER)
-    except metadata.PackageNotFoundError:
-        return None
+    return _version(OTHER) or None
 
 
 def pip(*words: str, python: str | None = None) -> str:
@@ -112,4 +108,4 @@ def _numbers(version: object) -> tuple[int, ...]:
 
 
 def _this() -> str:
-    return str(sys.modules["agentnb"].__version__)  # an import here would be circular with the modules below
+    return str(sys.modules["agentnb"].__version__)  # an import here would be circular with the state's modules

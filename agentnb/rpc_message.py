@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from agentnb.errors import ProtocolError
-from agentnb.safe_json import is_too_deep, read_first_json, read_json, without_deep_values, without_half_characters
+from agentnb.safe_json import is_too_deep, read_json, read_json_at, without_deep_values, without_half_characters
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -75,7 +75,6 @@ class RpcMessage(msgspec.Struct):
 
     @property
     def has_answer(self) -> bool:
-        """True if it has a result or an error."""
         return self.error is not None or self.result is not msgspec.UNSET
 
     @property
@@ -136,7 +135,8 @@ def _repaired(data: bytes) -> RpcMessage | None:
     with contextlib.suppress(msgspec.MsgspecError, UnicodeError):
         return _decode(data)
     with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
-        return msgspec.convert(read_first_json(data.decode("utf-8", "replace").lstrip()), RpcMessage)
+        value, _ = read_json_at(data.decode("utf-8", "replace").lstrip(), 0)
+        return msgspec.convert(value, RpcMessage)
     return None
 
 
@@ -205,7 +205,6 @@ class Lines:
 
     @staticmethod
     def frame(message: bytes) -> bytes:
-        """Returns *message* as it is framed in the stream."""
         return message + b"\n"
 
 

@@ -102,10 +102,10 @@ def open_folder(root: Path | str, parts: Sequence[str], *, make: bool = False) -
         os.close(here)
 
 
-def open_entry(folder: int, name: str, flags: int, path: Path, mode: int = 0o666) -> int:
+def open_entry(folder: int, name: str, flags: int, path: Path) -> int:
     """Open the file *name* in *folder*, which must not be a link either."""
     try:
-        return os.open(name, flags | _FILE, mode, dir_fd=folder)
+        return os.open(name, flags | _FILE, 0o666, dir_fd=folder)
     except OSError as error:
         raise _moved(path, error) from error
 

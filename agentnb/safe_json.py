@@ -42,13 +42,11 @@ def read_record(data: bytes | str, kind: type[_Kind]) -> _Kind:
     raise ValueError(message)
 
 
-def read_first_json(text: str) -> Any:
-    """Read the JSON value that *text* begins with, as :func:`read_json`; what follows it is ignored."""
-    return without_half_characters(json.JSONDecoder(parse_int=_integer).raw_decode(text)[0])
-
-
 def read_json_at(text: str, begin: int) -> tuple[Any, int]:
-    """Read the JSON value that begins at *begin*, as :func:`read_json`; also returns where it ends."""
+    """Read the JSON value that begins at *begin*, as :func:`read_json`; also returns where it ends.
+
+    What follows it is ignored.
+    """
     try:
         value, end = json.JSONDecoder(parse_int=_integer).raw_decode(text, begin)
         return without_half_characters(value), end

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 PR_SET_PDEATHSIG = 1
-PR_SET_DUMPABLE = 4
 PR_CAPBSET_DROP = 24
 PR_SET_SECUREBITS = 28
 PR_SET_CHILD_SUBREAPER = 36
@@ -23,7 +22,6 @@ _LIBC: Any = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else N
 
 
 def machine() -> str:
-    """The processor's architecture, as the kernel calls it."""
     return os.uname().machine
 
 
@@ -65,7 +63,6 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """Mount something (``mount(2)``)."""
     names = [os.fsencode(each) if each is not None else None for each in (source, target, kind, data)]
     _checked(_LIBC.mount(names[0], names[1], names[2], ctypes.c_ulong(flags), names[3]))
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.safe_files import locked, write_atomically
+from agentnb.safe_json import without_half_characters
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -70,7 +71,7 @@ def toml_value(value: Any) -> str:
 
 def toml_text(value: str) -> str:
     """Returns a TOML string; what no TOML file can hold (a lone surrogate) is replaced."""
-    whole = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    whole = without_half_characters(value)
     inside = "".join(_ESCAPES.get(char, char if char.isprintable() else f"\\U{ord(char):08X}") for char in whole)
     return f'"{inside}"'
 
@@ -81,8 +82,10 @@ def with_key(text: str, key: str, value: Any) -> str:
         return text
     written = toml_value(value)
     wanted = {**before, key: parsed(f"x = {written}")["x"]}
-    line = f"{_key(key)} = {written}"
-    return _first(_set(text, key, before, written) if key in before else _added(text, line), wanted, key)
+    if key in before:
+        texts = (f"{text[:begin]}{written}{text[end:]}" for _, begin, end in _spans(text, key, before))
+        return _first(texts, wanted, key)
+    return _first(_added(text, f"{_key(key)} = {written}"), wanted, key)
 
 
 def without_key(text: str, key: str) -> str:
@@ -163,7 +166,8 @@ def change_file(path: Path, change: Callable[[str], str], *, head: str = "") -> 
     """Change the file *path* atomically, one writer at a time across all kernels."""
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _locked(path):
+    lock_path = path.with_name(f".{path.name}.lock")
+    with lock_path.open("w", encoding="utf-8") as lock, locked(lock.fileno(), without_locks=False):
         for _ in range(_TRIES):
             before = _content(path)
             after = change(head if before is None else before.decode("utf-8")).encode("utf-8")
@@ -218,11 +222,6 @@ def _ends(text: str, begin: int) -> Iterator[int]:
         at = end.end()
 
 
-def _set(text: str, key: str, before: Mapping[str, Any], written: str) -> Iterator[str]:
-    for _, begin, end in _spans(text, key, before):
-        yield f"{text[:begin]}{written}{text[end:]}"
-
-
 def _added(text: str, line: str) -> Iterator[str]:
     """Yields *text* with *line* after the top-level keys, above the first table's comment; else at the end or start."""
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -262,12 +261,3 @@ def _first(texts: Iterable[str], wanted: Mapping[str, Any], key: str) -> str:
                 return text
     message = f"{key!r} is written in a way that could not be changed."
     raise UsageError(message, hint="Change it by hand.")
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with (
-        path.with_name(f".{path.name}.lock").open("w", encoding="utf-8") as lock,
-        locked(lock.fileno(), without_locks=False),
-    ):
-        yield

@@ -43,8 +43,6 @@ class Wanted:
     """The type that answers must have."""
 
     def __init__(self, output: Any) -> None:
-        self.schema: dict[str, Any]
-        self.check: Callable[[Any], Any]
         self.schema, self.check = _reader(output)
 
     @property

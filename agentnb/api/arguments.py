@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentnb.errors import UsageError
 from agentnb.policy.keys import FREEDOMS
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from agentnb.policy.keys import Freedom, Mode
+
+T = TypeVar("T")
 
 MODES: tuple[Mode, ...] = ("ask", "allow", "deny")
 
@@ -41,20 +43,22 @@ def check_permissions(permissions: object) -> Mode:
     """Returns the mode that *permissions* stands for: *permissions* itself, or ``"ask"`` for a function."""
     if callable(permissions):
         return "ask"
-    for mode in MODES:
-        if permissions == mode:
-            return mode
-    message = f"permissions={permissions!r} is not one of {', '.join(map(repr, MODES))}, and not a function."
-    raise UsageError(message, hint='Use permissions="ask" if in doubt.')
+    hint = 'Use permissions="ask" if in doubt.'
+    return one_of("permissions", permissions, MODES, hint=hint, more=", and not a function")
 
 
 def check_freedom(freedom: object) -> Freedom:
     """Returns *freedom*; raises UsageError unless it is one of the three."""
-    for each in FREEDOMS:
-        if freedom == each:
+    return one_of("freedom", freedom, FREEDOMS, hint='Use freedom="ask" if in doubt.')
+
+
+def one_of(name: str, value: object, known: Sequence[T], *, hint: str, more: str = "") -> T:
+    """Returns the one of *known* that *value* equals; *name* is the argument's name in the error, *more* its end."""
+    for each in known:
+        if value == each:
             return each
-    message = f"freedom={freedom!r} is not one of {', '.join(map(repr, FREEDOMS))}."
-    raise UsageError(message, hint='Use freedom="ask" if in doubt.')
+    listed = ", ".join(map(repr, known)) + more
+    raise UsageError(f"{name}={value!r} is not one of {listed}.", hint=hint)
 
 
 def mode_of(permissions: object, freedom: object) -> Mode:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.api.arguments import check_text, each_of
+from agentnb.api.unattended import current_shell
 from agentnb.errors import UsageError
 from agentnb.kernel.chart_pictures import chart_of, with_pictures
 from agentnb.kernel.error_summary import ErrorPlace, summarize_error
@@ -81,13 +82,8 @@ def _is_frame(value: Any) -> bool:
 
 
 def _frame(value: Any) -> str:
-    columns = "\n".join(f"  {name}: {kind}" for name, kind in _columns(value))
+    columns = "\n".join(f"  {name!s}: {kind!s}" for name, kind in zip(value.columns, value.dtypes, strict=False))
     return f"columns:\n{columns}\nhead:\n{value.head(HEAD_ROWS)}"
-
-
-def _columns(value: Any) -> list[tuple[str, str]]:
-    kinds = value.dtypes
-    return [(str(name), str(kind)) for name, kind in zip(value.columns, list(kinds), strict=False)]
 
 
 def _is_array(value: Any) -> bool:
@@ -132,9 +128,7 @@ def _error(value: BaseException) -> str:
 
 def cell_place(file: str, shell: Any = None) -> ErrorPlace | None:
     """Returns the cell that IPython compiled under the name *file*; None if there is none."""
-    if shell is None:
-        get = getattr(sys.modules.get("IPython"), "get_ipython", None)
-        shell = get() if get is not None else None
+    shell = current_shell() if shell is None else shell
     named = shell.compile.format_code_name(file) if shell is not None else None
     match = _CELL.search(named[1]) if named else None
     if match is None:
@@ -240,7 +234,7 @@ def _called(value: Any, method: str) -> Any:
     return drawn[0] if isinstance(drawn, tuple) else drawn
 
 
-def _of_bytes(data: bytes, label: str = "bytes") -> MessageAttachment:
+def _of_bytes(data: bytes, label: str) -> MessageAttachment:
     kind = picture_type(data)
     if kind is None and (text := _text(data)) is not None:
         return describe(text, label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from agentnb.api.columns import Rows, Table, line_counts, on_one_line
 from agentnb.api.waiting import in_time, with_main_thread
@@ -18,12 +18,14 @@ from agentnb.kernel.data_checks import DataChecks
 from agentnb.state import find_finished_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping
 
     from agentnb.host.changes.records import By, Item, State, Status
     from agentnb.host.changes.undo import Operation, Outcome
     from agentnb.host.conversation import Conversation
     from agentnb.host.files.changes import Kind
+
+T = TypeVar("T")
 
 WAIT_SECONDS = 30.0
 """The most seconds that :attr:`agentnb.Turn.changes` waits for the comparison."""
@@ -33,9 +35,6 @@ UNDO_SECONDS = 120.0
 Choice: TypeAlias = Literal["mine", "theirs"]
 """The choice for a file that changed since: keep its current content (``"mine"``), or replace it (``"theirs"``)."""
 
-_RUNS = "The turn is still running. Its changes are known when it ends."
-_WAITS = "The turn is waiting in the queue and has not started."
-_NOT_LOOKED_FOR = "The changes of this turn were not tracked."
 _TURN_RUNS = "A turn is still running, so its changes are not in this table yet."
 HEAD = ("kind", "name", "status", "added", "removed", "by", "state")
 _BY: dict[By, str] = {
@@ -151,8 +150,7 @@ class Change:
         Raises:
             ChangesError: If its contents are no longer stored.
         """
-        host, undo = self._conversation.host, self._conversation.undo
-        return _CallableText(in_time(host, undo.diff(self._item), WAIT_SECONDS, _late(WAIT_SECONDS)))
+        return _CallableText(_awaited(self._conversation, self._conversation.undo.diff(self._item), WAIT_SECONDS))
 
     def undo(self, *, choices: Mapping[str, Choice] | None = None) -> ChangeTable:
         """Undo the change; see :meth:`agentnb.Turn.undo`."""
@@ -197,13 +195,13 @@ class ChangeTable(Table, Rows[Change]):
 
 def changes_of(conversation: Conversation, turn_id: str | None) -> ChangeTable:
     """Returns the changes of turn *turn_id*, of the whole conversation for None; waits until they are known."""
-    in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
+    _awaited(conversation, conversation.changes.compared(turn_id), WAIT_SECONDS)
     return conversation.host.loop.call(_read, conversation, turn_id)
 
 
 def data_checks_of(conversation: Conversation, turn_id: str) -> DataChecks:
     """Returns the possible problems in the tables that turn *turn_id* changed; waits until they are known."""
-    in_time(conversation.host, conversation.changes.compared(turn_id), WAIT_SECONDS, _late(WAIT_SECONDS))
+    _awaited(conversation, conversation.changes.compared(turn_id), WAIT_SECONDS)
     ended = conversation.host.loop.call(find_finished_turn, conversation.chat.state, turn_id)
     changes = None if ended is None else ended.changes
     return DataChecks(() if changes is None else changes.data_checks or ())
@@ -231,10 +229,11 @@ def _read(conversation: Conversation, turn_id: str | None) -> ChangeTable:
 def _why_unknown(conversation: Conversation, turn_id: str) -> str:
     """Returns the reason that the changes of turn *turn_id* are unknown; '' if it never ran."""
     if conversation.channels.is_active(turn_id):
-        return _RUNS
+        return "The turn is still running. Its changes are known when it ends."
     if conversation.channels.queued(turn_id) is not None:
-        return _WAITS
-    return "" if find_finished_turn(conversation.chat.state, turn_id) is None else _NOT_LOOKED_FOR
+        return "The turn is waiting in the queue and has not started."
+    ended = find_finished_turn(conversation.chat.state, turn_id)
+    return "" if ended is None else "The changes of this turn were not tracked."
 
 
 def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | None:
@@ -244,7 +243,7 @@ def files_of(conversation: Conversation, turn_id: str) -> list[FileChange] | Non
         return None
     files = [item for item in turn.items if item.kind == "file"]
     try:
-        diffs = in_time(conversation.host, conversation.undo.file_diffs(files), UNDO_SECONDS, _late(UNDO_SECONDS))
+        diffs = _awaited(conversation, conversation.undo.file_diffs(files), UNDO_SECONDS)
     except ChangesError:  # the store cannot be read: the files are listed without diffs
         diffs = [""] * len(files)
     return [_as_file_change(item, diff) for item, diff in zip(files, diffs, strict=True)]
@@ -268,9 +267,7 @@ def carry_out(
     wanted = tuple(map(_id_of, items))
     _check(choices)
     work = conversation.undo.do(operation, turn_id or None, wanted, onwards=onwards, choices=choices, by="python")
-    late = _late(UNDO_SECONDS)
-    outcome = with_main_thread(conversation.host, conversation.tab_id, work, UNDO_SECONDS, late)
-    return conversation.host.loop.call(_done, conversation, outcome)
+    return _result(conversation, work)
 
 
 def go_back(
@@ -279,6 +276,10 @@ def go_back(
     """Cut the transcript before a turn, or remove all of it for None; returns the changes that were undone."""
     _check(choices)
     work = rewind(conversation, turn_id, changes=changes, choices=choices, origin=FROM_PYTHON, by="python")
+    return _result(conversation, work)
+
+
+def _result(conversation: Conversation, work: Coroutine[Any, Any, Outcome]) -> ChangeTable:
     outcome = with_main_thread(conversation.host, conversation.tab_id, work, UNDO_SECONDS, _late(UNDO_SECONDS))
     return conversation.host.loop.call(_done, conversation, outcome)
 
@@ -291,13 +292,12 @@ def _check(choices: Mapping[str, Choice] | None) -> None:
 
 def _done(conversation: Conversation, outcome: Outcome) -> ChangeTable:
     record = conversation.changes.record
-    undone_items = (
-        (turn_id, turn.item(item_id)) for turn_id, item_id in outcome.done if (turn := record.turn(turn_id))
-    )
-    return ChangeTable(
-        (Change(conversation, turn_id, item) for turn_id, item in undone_items if item is not None),
-        (outcome.message,) if outcome.message else (),
-    )
+    changes = []
+    for turn_id, item_id in outcome.done:
+        turn = record.turn(turn_id)
+        if turn is not None and (item := turn.item(item_id)) is not None:
+            changes.append(Change(conversation, turn_id, item))
+    return ChangeTable(changes, (outcome.message,) if outcome.message else ())
 
 
 def _id_of(item: Any) -> str:
@@ -316,6 +316,10 @@ def cells_of(item: Item) -> tuple[str, ...]:
     state = "" if item.state == "open" else item.state
     name = on_one_line(path_from_json(name)) + detail
     return (item.kind, name, item.status, *line_counts(item.added, item.removed), by, state)
+
+
+def _awaited(conversation: Conversation, work: Coroutine[Any, Any, T], timeout: float) -> T:
+    return in_time(conversation.host, work, timeout, _late(timeout))
 
 
 def _late(timeout: float) -> ChangesError:

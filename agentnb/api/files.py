@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from agentnb.host.conversation import Conversation
 
-__all__ = ["FileChange", "FileChangeTable", "FileTable", "SessionFiles", "Snippet"]
-
 MOST = 1024 * 1024
 """Bytes that :meth:`SessionFiles.read` returns by default."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 from agentnb.agent.catalog import custom
 from agentnb.agent.mcp import mcp_servers as servers_of
 from agentnb.api.agents import ANSWER_SECONDS, AgentSessions, sessions_kept_by
-from agentnb.api.arguments import check_environment, check_text, check_which, mode_of
+from agentnb.api.arguments import check_environment, check_text, check_which, mode_of, one_of
 from agentnb.api.configured import check_kernel, folders_of
 from agentnb.api.history_rows import SessionTable, kernel_log, session_id, session_row
 from agentnb.api.session import CALLBACK_SECONDS, session_of
@@ -160,7 +160,9 @@ def list_sessions(
     if search != "":
         check_text("search", search, example='search="residuals"')
     which = check_which(limit, folder, **conditions)
-    which |= {"limit": limit, "state": _check_state(state), "archived": bool(archived)}
+    if state != "":
+        state = one_of("state", state, [each for each in get_args(State) if each], hint='For example state="failed".')
+    which |= {"limit": limit, "state": state, "archived": bool(archived)}
     if log is None:
         return SessionTable(note=LOG_OFF)
     if here:
@@ -247,12 +249,3 @@ def resume(
         is_unasked=confinement.is_unasked,
     )
     return session_of(host.loop.call(restore, host, stored, options), permissions or "ask", permission_timeout)
-
-
-def _check_state(state: object) -> State:
-    known_state = next((each for each in get_args(State) if each == state), None)
-    if known_state is None:
-        known = ", ".join(repr(each) for each in get_args(State) if each)
-        raise UsageError(f"state={state!r} is not one of {known}.", hint='For example state="failed".')
-    checked: State = known_state
-    return checked

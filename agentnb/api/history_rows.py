@@ -42,9 +42,6 @@ class ThisLog(NamedTuple):
         """The filter for sessions that were begun here."""
         return {} if self.host is None else recorder_of(self.host).here()
 
-    def is_open_here(self, uri: str) -> bool:
-        return self.host is not None and uri in self.host.conversations
-
 
 def kernel_log() -> ThisLog | None:
     """Returns this kernel's log; None if it is off."""
@@ -154,7 +151,7 @@ def session_row(
     record: SessionRecord, log: ThisLog | None = None, elsewhere: Container[str] = (), hits: tuple[SearchHit, ...] = ()
 ) -> SessionRow:
     """Returns the row of *record*; *hits* are its search hits, if there was a search."""
-    here = log is not None and log.is_open_here(record.uri)
+    here = log is not None and log.host is not None and record.uri in log.host.conversations
     return SessionRow(
         id=record.tab_id,
         title=record.title,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from agentnb.api.columns import Table
+from agentnb.api.columns import Table, shortened
 from agentnb.api.waiting import run_beside, with_main_thread
 from agentnb.errors import AgentError, UsageError
 from agentnb.host.permissions.session_policy import CallbackAnswer
@@ -29,8 +29,10 @@ from agentnb.state import (
     ChatInputTextAnswerValue,
     ChatToolCallConfirmed,
     ConfirmationOption,
+    ToolCallDetails,
     ToolCallPendingConfirmationState,
     ToolCallResponsePart,
+    ToolCallRisk,
     ToolDiffContent,
     waiting_requests,
 )
@@ -318,39 +320,38 @@ def _pending(chat: ChatState) -> Iterator[ToolCallPendingConfirmationState]:
 
 
 def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingConfirmationState) -> dict[str, Any]:
-    details, risk = call.details, call.risk
+    details = call.details or ToolCallDetails()
+    risk = call.risk or ToolCallRisk(severity="medium", reason="")
     title = call.confirmation_title or call.display_name
-    content = (details.content if details is not None else None) or ()
     return {
         "id": call.tool_call_id,
         "agent": channels.agent,
         "tab_id": channels.tab_id,
         "turn_id": chat.active_turn.id if chat.active_turn is not None else "",
         "title": title if isinstance(title, str) else title.markdown,
-        "kind": details.kind if details is not None else None,
+        "kind": details.kind,
         "command": _command(call),
-        "paths": tuple(each.path for each in (details.locations if details is not None else None) or ()),
-        "diffs": tuple(each for each in content if isinstance(each, ToolDiffContent)),
+        "paths": tuple(each.path for each in details.locations or ()),
+        "diffs": tuple(each for each in details.content or () if isinstance(each, ToolDiffContent)),
         "options": call.options or (),
-        "severity": risk.severity if risk is not None else "medium",
-        "reason": risk.reason if risk is not None else "",
+        "severity": risk.severity,
+        "reason": risk.reason,
     }
 
 
 def _command(call: ToolCallPendingConfirmationState) -> str | None:
     """Returns the input shown on a card if it is a command or code; None for other tools, whose input is JSON."""
-    raw = call.details.raw_input if call.details is not None else None
-    if call.tool_input is None or (call.details is not None and call.details.kind in {"edit", "delete", "move"}):
+    details = call.details or ToolCallDetails()
+    if call.tool_input is None or details.kind in {"edit", "delete", "move"}:
         return None
     with contextlib.suppress(ValueError):
-        if isinstance(raw, dict | list) and read_json(call.tool_input) == raw:
+        if isinstance(details.raw_input, dict | list) and read_json(call.tool_input) == details.raw_input:
             return None
     return call.tool_input
 
 
 def _line(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LINE else f"{flat[: _LINE - 1]}…"
+    return shortened(" ".join(text.split()), _LINE)
 
 
 def _value(question: ChatInputQuestion, value: Any) -> ChatInputAnswerValue:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from agentnb.api.unattended import current_shell
 from agentnb.errors import UsageError
 from agentnb.events.kinds import REHEARSAL_ENDED
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, begin_code, rehearse_command
@@ -55,7 +55,7 @@ def rehearse(
     else:
         if env is not None:
             raise UsageError("env can only be used with command=.", hint="Set os.environ in the code.")
-        result = begin_code(_shell(), code or "", folder, seconds=seconds)()
+        result = begin_code(current_shell(), code or "", folder, seconds=seconds)()
     what, milliseconds = "code" if command is None else "command", round(result.seconds * 1000)
     REHEARSAL_ENDED.tell(what=what, available=result.available, way=result.way, milliseconds=milliseconds)
     return result
@@ -75,8 +75,3 @@ def _checked(code: object, command: object, cwd: str | os.PathLike[str] | None, 
     if not folder.is_dir():
         raise UsageError(f"cwd={str(cwd)!r} is not a folder.", hint="Give the folder that it should run in.")
     return str(folder)
-
-
-def _shell() -> Any:
-    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return get() if get is not None else None

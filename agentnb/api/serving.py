@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from agentnb.server.websocket.serving import Serving
 
 
-PAIRING_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
+"""The most seconds that the host's thread takes to start or stop serving or pairing."""
 
 
 class Pairing(NamedTuple):
@@ -69,7 +70,7 @@ def pair() -> Pairing:
     host = current_host()
     if host.environment.code_runner() is None:  # created here, on the thread that runs the user's code
         raise NotOffered("There is no IPython kernel here.", hint="Pairing works in IPython and in notebooks.")
-    host.loop.submit(host.pairing.start()).result(PAIRING_SECONDS)
+    host.loop.submit(host.pairing.start()).result(ANSWER_SECONDS)
     return host.loop.call(_pairing)
 
 
@@ -88,10 +89,6 @@ def unpair() -> Pairing:
 def _pairing() -> Pairing:
     pairing = current_host().pairing
     return Pairing(pairing.on, tuple(each.channels.title for each in pairing.connected))
-
-
-START_SECONDS = 10.0
-STOP_SECONDS = 10.0
 
 
 class Server:
@@ -173,7 +170,7 @@ class Server:
         """Close every connection and stop listening."""
         atexit.unregister(self.close)
         with contextlib.suppress(RuntimeError, UsageError):  # the host has stopped, and its server too
-            current_host().loop.submit(self._serving.close()).result(STOP_SECONDS)
+            current_host().loop.submit(self._serving.close()).result(ANSWER_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -254,14 +251,13 @@ def serve(
         current_host(), frontend.service, address=host, port=port, tls=tls, name=name, rights=tuple(rights),
         token=token, hosts=frozenset(hosts), origins=frozenset(origins),
     )  # fmt: skip
-    served, token = current_host().loop.submit(begun).result(START_SECONDS)
+    served, token = current_host().loop.submit(begun).result(ANSWER_SECONDS)
     server = _servers[current_host().host_id] = Server(served, name, token)
     atexit.register(server.close)
     return server
 
 
 def serving() -> Server | None:
-    """Returns the server of this kernel; None if there is none."""
     server = _servers.get(current_host().host_id)
     return None if server is None or server.closed else server
 

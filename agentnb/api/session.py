@@ -15,7 +15,7 @@ from agentnb.api.arguments import check_freedom, check_permissions, check_text
 from agentnb.api.attachments import attachments_of
 from agentnb.api.changes import go_back
 from agentnb.api.questions import CallbackPermissions, InputQuestion, QuestionTable, open_questions
-from agentnb.api.session_view import SessionAgent
+from agentnb.api.session_view import SessionView
 from agentnb.api.turn import FollowedTurn
 from agentnb.api.unattended import follow, is_part_of_work
 from agentnb.errors import SessionError, UsageError
@@ -96,7 +96,7 @@ class Turn(FollowedTurn, Generic[Answer_co]):
         return value
 
 
-class Session(SessionAgent):
+class Session(SessionView):
     """One conversation with one agent. Made by :func:`agentnb.start`; usable from any thread.
 
     A notebook displays it as the chat widget on the session's tab.

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class SessionView:
-    """The state of a session, and its changes."""
+    """The state of a session, its changes, and its agent."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -162,10 +162,6 @@ class SessionView:
         self._see_that_it_is_open()
         conversation = self._conversation
         return within(conversation.host, work(conversation), timeout, conversation.spec.title)
-
-
-class SessionAgent(SessionView):
-    """The agent of a session."""
 
     def open(self, timeout: float = 120.0) -> None:
         """Start the agent and open its session before the first prompt; then `session.state` shows what it offers.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from agentnb.api.columns import Rows, Table, on_one_line
+from agentnb.api.columns import Rows, Table, on_one_line, shortened
 from agentnb.api.configured import folder_of
 from agentnb.budget import described
 from agentnb.configuration.named_things import missing, missing_things
@@ -18,6 +18,7 @@ from agentnb.configuration.write import change_setting, shown_value
 from agentnb.distribution import manual
 from agentnb.errors import PolicyError, UsageError
 from agentnb.host import current_host
+from agentnb.host.environment import current_environment
 from agentnb.policy.rules import AccessRule
 from agentnb.policy.store import PolicyFiles
 from agentnb.policy.workspace import PROJECT
@@ -164,7 +165,7 @@ class Settings(Table, Rows[SettingValue]):
         self._environment = environment
 
     def _cells(self, row: SettingValue) -> tuple[str, ...]:
-        return row.name, _short(shown_value(row.name, row.value)), _from(row)
+        return row.name, shortened(on_one_line(shown_value(row.name, row.value)), _LONGEST), _from(row)
 
     def _notes(self) -> Sequence[str]:
         return self.problems
@@ -314,8 +315,6 @@ def settings() -> Settings:
         agent      eliza      default
         >>> agentnb.settings().set("permissions", "deny")  # doctest: +SKIP
     """
-    from agentnb.host.environment import current_environment
-
     environment = current_environment()
     return Settings(environment.sources(), environment)
 
@@ -327,8 +326,3 @@ def kept_settings() -> Settings:
 
 def _from(row: SettingValue) -> str:
     return f"{SOURCES[row.source]} ({row.where})" if row.where else SOURCES[row.source]
-
-
-def _short(text: str) -> str:
-    text = on_one_line(text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

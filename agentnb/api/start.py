@@ -214,5 +214,4 @@ def chat(session: Session | None = None) -> Any:
 
     if session is not None and not isinstance(session, Session):
         raise UsageError(f"{session!r} is not a session.", hint="agentnb.start() gives one.")
-
     return frontend.chat_view(session.tab_id if session is not None else None)

@@ -260,13 +260,12 @@ class FollowedTurn(TurnView):
             self._work = True
             self._changed.notify_all()
 
-    async def _wait_async(self, timeout: float | None) -> Self:
+    async def _wait_async(self, timeout: float | None) -> None:
         with self._listening(at_end=True) as changed, self._job_queue.waiting(self._conversation.tab_id):
             try:
                 await asyncio.wait_for(self._until_finished(changed), timeout)
             except asyncio.TimeoutError:
                 raise self._timeout(timeout) from None
-        return self
 
     async def _until_finished(self, changed: asyncio.Event) -> None:
         while not self._finished:

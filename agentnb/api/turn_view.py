@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from agentnb.api.changes import carry_out, changes_of, data_checks_of, files_of
 from agentnb.api.files import FileChangeTable
-from agentnb.errors import BudgetExceeded, CassetteBroken, CassetteMismatch, TurnCancelled, TurnFailed, TurnRefused
+from agentnb.api.unattended import CASSETTE_ERRORS
+from agentnb.errors import BudgetExceeded, TurnCancelled, TurnFailed, TurnRefused
 from agentnb.host.files.changes import changes
 from agentnb.host.intents import FROM_PYTHON, Rejected, cancel
 from agentnb.state import (
@@ -18,6 +19,7 @@ from agentnb.state import (
     ReasoningResponsePart,
     ToolCallCancelledState,
     ToolCallCompletedState,
+    ToolCallDetails,
     ToolCallPendingResultConfirmationState,
     ToolCallResponsePart,
     ToolCallRunningState,
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from agentnb.host.conversation import Conversation
     from agentnb.kernel.data_checks import DataChecks
     from agentnb.state import (
-        ChatState,
         ErrorInfo,
         PlanEntry,
         TerminalView,
@@ -97,8 +98,8 @@ class ToolCall(NamedTuple):
 
 
 def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> ToolCall:
-    details = state.details
-    content = (details.content if details else None) or ()
+    details = state.details or ToolCallDetails()
+    content = details.content or ()
     terminals_by_id = {each.id: each for each in terminals}
     own = [
         terminals_by_id[each.terminal_id]
@@ -108,18 +109,18 @@ def tool_call(state: ToolCallState, terminals: Iterable[TerminalView] = ()) -> T
     return ToolCall(
         id=state.tool_call_id,
         title=state.display_name,
-        kind=details.kind if details else None,
+        kind=details.kind,
         status=_status(state),
-        locations=(details.locations if details else None) or (),
+        locations=details.locations or (),
         content=content,
-        raw_input=details.raw_input if details else None,
-        raw_output=details.raw_output if details else None,
+        raw_input=details.raw_input,
+        raw_output=details.raw_output,
         reason=_reason(state),
         output="\n".join(filter(None, (_text(item, terminals_by_id) for item in content))),
         exit_code=own[-1].exit_code if own else None,
-        ran_without_asking=bool(details and details.ran_without_asking),
-        preview=details.rehearsal if details else None,
-        differences=details.differences if details else None,
+        ran_without_asking=bool(details.ran_without_asking),
+        preview=details.rehearsal,
+        differences=details.differences,
     )
 
 
@@ -152,13 +153,8 @@ def _reason(state: ToolCallState) -> str | None:
     return message if isinstance(message, str) else (message.markdown if message else str(state.reason))
 
 
-if TYPE_CHECKING:
-    Snapshot: TypeAlias = FinishedTurn | ActiveTurn
-
+Snapshot: TypeAlias = FinishedTurn | ActiveTurn
 TurnState: TypeAlias = Literal["queued", "running", "complete", "cancelled", "error"]
-_STATES: dict[str, TurnState] = {"complete": "complete", "cancelled": "cancelled", "error": "error"}
-_OF_BUDGETS = BudgetExceeded.__name__
-_OF_CASSETTES = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 
 
 class TurnView:
@@ -207,8 +203,8 @@ class TurnView:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Returns all tool calls, in order."""
         chat = self._conversation.chat.state
-        snapshot, _ = _turn_and_state(chat, self._id)
-        parts = snapshot.response_parts if snapshot is not None else ()
+        turn = find_turn(chat, self._id)
+        parts = turn.response_parts if turn is not None else ()
         calls = (part.tool_call for part in parts if isinstance(part, ToolCallResponsePart))
         return tuple(tool_call(call, chat.terminals or ()) for call in calls)
 
@@ -375,7 +371,12 @@ class TurnView:
 
     def _read(self) -> tuple[Snapshot | None, TurnState]:
         """Returns the turn and its state from a single read of the chat, which the host's thread changes meanwhile."""
-        return _turn_and_state(self._conversation.chat.state, self._id)
+        chat = self._conversation.chat.state
+        turn = find_turn(chat, self._id)
+        if turn is not None:
+            return turn, "running" if isinstance(turn, ActiveTurn) else turn.state
+        queued = any(message.id == self._id for message in chat.queued_messages or ())
+        return None, "queued" if queued else "cancelled"
 
     def _parts(self, kind: type[Any]) -> list[Any]:
         snapshot = self.snapshot
@@ -383,15 +384,8 @@ class TurnView:
 
     def _raise_if_failed(self, snapshot: Snapshot | None, *, check: bool = True) -> None:
         error = snapshot.error if isinstance(snapshot, FinishedTurn) else None
-        if error is not None and error.error_type in _OF_CASSETTES:
-            raise _OF_CASSETTES[error.error_type](error.message)
+        if error is not None and error.error_type in CASSETTE_ERRORS:
+            raise CASSETTE_ERRORS[error.error_type](error.message)
         if error is not None and check:
-            raise (BudgetExceeded if error.error_type == _OF_BUDGETS else TurnFailed)(error.message, turn=self)
-
-
-def _turn_and_state(chat: ChatState, turn_id: str) -> tuple[Snapshot | None, TurnState]:
-    turn = find_turn(chat, turn_id)
-    if turn is not None:
-        return turn, "running" if isinstance(turn, ActiveTurn) else _STATES[str(turn.state)]
-    queued = any(message.id == turn_id for message in chat.queued_messages or ())
-    return None, "queued" if queued else "cancelled"
+            kind = BudgetExceeded if error.error_type == BudgetExceeded.__name__ else TurnFailed
+            raise kind(error.message, turn=self)

@@ -48,7 +48,7 @@ NOBODY = "nobody"
 _ATTRIBUTE = "_agentnb_unattended"
 _COMPARED_SECONDS, _STEP_SECONDS = 10.0, 0.02
 _DEFAULT_TIMEOUT = 1800.0
-_CASSETTE_ERRORS = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
+CASSETTE_ERRORS = {kind.__name__: kind for kind in (CassetteBroken, CassetteMismatch)}
 _LONGEST_PLACE = 80
 _IS_PART: ContextVar[bool] = ContextVar("agentnb_is_part", default=False)
 NOTEBOOK_VARIABLE = "AGENTNB_NOTEBOOK"
@@ -93,12 +93,18 @@ class _Prompted:
     def deviation(self) -> ErrorInfo | None:
         """Returns the turn's error if it is a deviation from the cassette, else None."""
         error = self.turn.error
-        return error if error is not None and error.error_type in _CASSETTE_ERRORS else None
+        return error if error is not None and error.error_type in CASSETTE_ERRORS else None
 
     @property
     def matched(self) -> bool:
         """True if the turn has ended and its prompt was the recorded one."""
         return self.turn.done and self.turn.error is None
+
+
+def current_shell() -> Any:
+    """Returns the IPython shell; None outside IPython."""
+    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get() if get is not None else None
 
 
 def is_watched(shell: Any) -> bool:
@@ -154,8 +160,7 @@ def give_up(what: Work) -> bool:
 
 
 def _unattended() -> UnattendedTurns | None:
-    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    shell = get() if get is not None else None
+    shell = current_shell()
     if getattr(shell, "kernel", None) is None or is_watched(shell):
         return None
     if not hasattr(shell, _ATTRIBUTE):
@@ -268,7 +273,7 @@ class UnattendedTurns:
     def _deviations(self) -> list[BaseException]:
         deviations = ((each, error) for each in self.turns if (error := each.deviation) is not None)
         return [
-            _CASSETTE_ERRORS[str(error.error_type)](f"{self._prompted(each)}{error.message}")
+            CASSETTE_ERRORS[str(error.error_type)](f"{self._prompted(each)}{error.message}")
             for each, error in deviations
         ]
 
@@ -341,8 +346,7 @@ def _candidates(cassette: Path | None) -> Iterator[Path]:
     yield from _on_command_line()
     if session := os.environ.get("JPY_SESSION_NAME"):
         yield Path(session)
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    folder = Path(getattr(shell, "starting_dir", None) or ".")
+    folder = Path(getattr(current_shell(), "starting_dir", None) or ".")
     yield from sorted(folder.glob(f"*{_SUFFIX}"))[:_MOST_NOTEBOOKS]
 
 

@@ -45,7 +45,6 @@ class UnknownAction(Action):
 
     @property
     def type(self) -> str:
-        """The type it says."""
         return str(self.raw.get("type"))
 
     def __eq__(self, other: object) -> bool:

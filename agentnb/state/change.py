@@ -63,9 +63,14 @@ def upsert(items: tuple[T, ...] | None, item: T, key: str) -> tuple[T, ...]:
     return put(items, at, item)
 
 
+def field(item: Any, key: str) -> Any:
+    """Returns a field of a struct or of a JSON object; None if it has none."""
+    return item.get(key) if isinstance(item, dict) else getattr(item, key, None)
+
+
 def without(items: tuple[T, ...], key: str, value: object) -> tuple[T, ...]:
     """The items but for those whose ``key`` is this value; the same object when there are none."""
-    rest = tuple(item for item in items if getattr(item, key) != value)
+    rest = tuple(item for item in items if field(item, key) != value)
     return items if len(rest) == len(items) else rest
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from agentnb.state.action import Action, ChangesetAction
 from agentnb.state.change import changed, put
-from agentnb.state.reducers import REDUCERS, reduces, row, sets
+from agentnb.state.reducers import reduced, reduces, row, sets
 from agentnb.state.wire import ErrorInfo, JsonObject, StringOrMarkdown, Wire
 
 
@@ -124,15 +124,4 @@ def _operation_status_changed(state: ChangesetState, action: ChangesetOperationS
 
 
 def reduce_changeset(state: ChangesetState, action: Action) -> ChangesetState:
-    """Returns a set of changes after an action.
-
-    Args:
-        state: The set before the action.
-        action: The action. An unknown one, or one for another channel, changes nothing.
-
-    Returns:
-        The set after the action; the very same object if nothing has changed.
-    """
-    reducer = REDUCERS["changeset"].get(type(action))
-    after: ChangesetState = state if reducer is None else reducer(state, action)
-    return after
+    return reduced("changeset", state, action)

@@ -35,22 +35,27 @@ from agentnb.state.chat_actions import (
 from agentnb.state.chat_message_state import ChatInputRequest, ChatInputResponseKind, PendingMessage
 from agentnb.state.chat_part_state import InputRequestResponsePart, ResponsePart, ToolCallResponsePart
 from agentnb.state.chat_state import ActiveTurn, ChatState, Turn, TurnState
-from agentnb.state.chat_tool_reducer import cancelled, derived_status, modified_at, with_derived_status, with_parts
+from agentnb.state.chat_tool_reducer import (
+    cancelled,
+    derived_status,
+    modified_at,
+    running_turn,
+    with_derived_status,
+    with_parts,
+)
 from agentnb.state.chat_tool_state import ToolCallCancelledState, ToolCallCompletedState
 from agentnb.state.parts import Parts
-from agentnb.state.reducers import REDUCERS, reduces
+from agentnb.state.reducers import reduced, reduces
 from agentnb.state.terminal import TerminalView, TerminalViews
 from agentnb.state.wire import SessionStatus, with_activity, with_flag
 
 
 def finished_turn_index(chat: ChatState, turn_id: str) -> int | None:
-    """The place of a finished turn in ``chat.turns``; None where no finished turn has that id."""
     turns = chat.turns
     return next((at for at in range(len(turns) - 1, -1, -1) if turns[at].id == turn_id), None)
 
 
 def find_finished_turn(chat: ChatState, turn_id: str) -> Turn | None:
-    """The finished turn with that id; None where there is none."""
     at = finished_turn_index(chat, turn_id)
     return None if at is None else chat.turns[at]
 
@@ -69,7 +74,7 @@ def message_set(state: ChatState, action: ChatPendingMessageSet) -> ChatState:
     if action.kind == "steering":
         return changed(state, steering_message=message)
     if any(other.id == action.id and other.held for other in state.queued_messages or ()):
-        message = PendingMessage(id=action.id, message=action.message, held=True)
+        message = replace(message, held=True)
     return changed(state, queued_messages=upsert(state.queued_messages, message, "id"))
 
 
@@ -98,13 +103,7 @@ def messages_reordered(state: ChatState, action: ChatQueuedMessagesReordered) ->
     return changed(state, queued_messages=(*named, *waiting.values()))
 
 
-def held(messages: tuple[PendingMessage, ...] | None) -> tuple[PendingMessage, ...] | None:
-    """The queue, held until the user continues."""
-    return messages and tuple(changed(message, held=True) for message in messages)
-
-
 def waiting_requests(state: ChatState) -> tuple[ChatInputRequest, ...]:
-    """The questions that wait for the user."""
     turn = state.active_turn
     parts = turn.response_parts if turn is not None and Parts.of(turn.response_parts).waiting else ()
     return (
@@ -130,7 +129,6 @@ def requested(state: ChatState, action: ChatInputRequested) -> ChatState:
 
 @reduces(ChatInputAnswerChanged)
 def answer_changed(state: ChatState, action: ChatInputAnswerChanged) -> ChatState:
-    """One answer, set or withdrawn."""
     known = _waiting_request(state, action.request_id)
     if known is None:
         return state
@@ -145,7 +143,6 @@ def answer_changed(state: ChatState, action: ChatInputAnswerChanged) -> ChatStat
 
 @reduces(ChatInputCompleted)
 def completed(state: ChatState, action: ChatInputCompleted) -> ChatState:
-    """A request is settled."""
     known = _waiting_request(state, action.request_id)
     if known is None:
         return state
@@ -180,7 +177,6 @@ def opened(state: ChatState, action: XTerminalOpened) -> ChatState:
 
 @reduces(XTerminalData)
 def data(state: ChatState, action: XTerminalData) -> ChatState:
-    """A terminal printed something."""
     if not action.data:
         return state
     return _updated(state, action.terminal_id, lambda terminal: _printed(terminal, action.data))
@@ -195,7 +191,6 @@ def _printed(terminal: TerminalView, text: str) -> TerminalView:
 
 @reduces(XTerminalExited)
 def exited(state: ChatState, action: XTerminalExited) -> ChatState:
-    """A terminal's program ended."""
     return _updated(
         state,
         action.terminal_id,
@@ -235,30 +230,29 @@ def _without_pending(state: ChatState, message_id: str | None) -> ChatState:
 
 @reduces(ChatTurnComplete)
 def turn_complete(state: ChatState, action: ChatTurnComplete) -> ChatState:
-    """The turn is over."""
     return _end(state, action, "complete")
 
 
 @reduces(ChatTurnCancelled)
 def turn_cancelled(state: ChatState, action: ChatTurnCancelled) -> ChatState:
-    """The turn was broken off; the queue is held where the action says so."""
     ended = _end(state, action, "cancelled")
-    if ended is state or not action.hold_queue:
+    if ended is state or not action.hold_queue or not ended.queued_messages:
         return ended
-    return changed(ended, queued_messages=held(ended.queued_messages))
+    return changed(ended, queued_messages=tuple(changed(each, held=True) for each in ended.queued_messages))
 
 
 @reduces(ChatError)
 def turn_failed(state: ChatState, action: ChatError) -> ChatState:
-    """The turn failed."""
     return _end(state, action, "error")
 
 
 def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatError, how: TurnState) -> ChatState:
-    active = state.active_turn
-    if active is None or active.id != action.turn_id:
+    active = running_turn(state, action.turn_id)
+    if active is None:
         return state
-    parts = _settled(Parts.of(active.response_parts))
+    parts = Parts.of(active.response_parts)
+    if parts.begun or parts.waiting:
+        parts = Parts(map(_settled, parts))
     turn = Turn(
         id=active.id,
         started_at=active.started_at,
@@ -281,12 +275,8 @@ def _end(state: ChatState, action: ChatTurnComplete | ChatTurnCancelled | ChatEr
     return with_derived_status(state)
 
 
-def _settled(parts: Parts) -> Parts:
-    """The parts with every tool call at an end: what still ran is cancelled."""
-    return Parts(map(_settled_part, parts)) if parts.begun or parts.waiting else parts
-
-
-def _settled_part(part: ResponsePart) -> ResponsePart:
+def _settled(part: ResponsePart) -> ResponsePart:
+    """The part; a tool call that still ran is cancelled."""
     if not isinstance(part, ToolCallResponsePart):
         return part
     if isinstance(part.tool_call, (ToolCallCompletedState, ToolCallCancelledState)):
@@ -296,11 +286,8 @@ def _settled_part(part: ResponsePart) -> ResponsePart:
 
 @reduces(ChatUsage)
 def usage(state: ChatState, action: ChatUsage) -> ChatState:
-    """Tokens that the running turn has used."""
-    active = state.active_turn
-    if active is None or active.id != action.turn_id:
-        return state
-    return changed(state, active_turn=changed(active, usage=action.usage))
+    active = running_turn(state, action.turn_id)
+    return state if active is None else changed(state, active_turn=changed(active, usage=action.usage))
 
 
 @reduces(ChatTruncated)
@@ -324,7 +311,6 @@ def truncated(state: ChatState, action: ChatTruncated) -> ChatState:
 
 @reduces(XTurnChanges)
 def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
-    """Returns what a finished turn changed. A turn that is not among the finished ones is left alone."""
     at = finished_turn_index(state, action.turn_id)
     if at is None:
         return state
@@ -335,7 +321,6 @@ def turn_changes(state: ChatState, action: XTurnChanges) -> ChatState:
 
 @reduces(XPromptSuggestionsChanged)
 def prompt_suggestions_changed(state: ChatState, action: XPromptSuggestionsChanged) -> ChatState:
-    """Returns what the agent expects the user to send next."""
     return changed(state, prompt_suggestions=action.suggestions or None)
 
 
@@ -361,18 +346,9 @@ def _content_changed(state: ChatState, turn: Turn, action: TurnContentAction) ->
 def reduce_chat(state: ChatState, action: Action) -> ChatState:
     """Returns a chat after an action.
 
-    Args:
-        state: The chat before the action.
-        action: The action. An unknown one, or one for another channel, changes nothing.
-
-    Returns:
-        The chat after the action; the very same object if nothing has changed.
-
     Example:
         >>> chat = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
         >>> reduce_chat(chat, ChatTurnComplete(turn_id="none")) is chat
         True
     """
-    reducer = REDUCERS["chat"].get(type(action))
-    after: ChatState = state if reducer is None else reducer(state, action)
-    return after
+    return reduced("chat", state, action)

@@ -9,7 +9,7 @@ import msgspec
 from agentnb.state.chat_message_state import ChatInputRequest, Message, PendingMessage
 from agentnb.state.chat_part_state import ErrorResponsePart
 from agentnb.state.chat_tool_content import DataCheck
-from agentnb.state.parts import Parts, ResponseParts
+from agentnb.state.parts import ResponseParts
 from agentnb.state.terminal import TerminalSequence
 from agentnb.state.wire import AgentSelection, ErrorInfo, JsonObject, ModelSelection, Number, Wire
 
@@ -201,17 +201,3 @@ class ChatState(Wire, frozen=True, kw_only=True):
     terminals: TerminalSequence | None = None
     input_requests: tuple[ChatInputRequest, ...] | None = None
     prompt_suggestions: tuple[str, ...] | None = None
-
-
-def next_part_id(turn: ActiveTurn | Turn) -> str:
-    """Returns the id for the next part of a turn: ``p`` and the number of parts so far plus one.
-
-    If that id is in use, because a part was removed, returns the next free one.
-
-    Example:
-        >>> from agentnb.state import Message, MessageOrigin
-        >>> turn = ActiveTurn(id="t", message=Message(text="", origin=MessageOrigin(kind="user")), response_parts=())
-        >>> next_part_id(turn)
-        'p1'
-    """
-    return Parts.of(turn.response_parts).free_id()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec.structs import asdict, replace
 
@@ -28,7 +28,6 @@ from agentnb.state.chat_part_state import (
 )
 from agentnb.state.chat_state import ActiveTurn, ChatState
 from agentnb.state.chat_tool_state import (
-    ConfirmationOption,
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallDetails,
@@ -41,6 +40,9 @@ from agentnb.state.chat_tool_state import (
 from agentnb.state.parts import Parts
 from agentnb.state.reducers import reduces
 from agentnb.state.wire import JsonObject, SessionStatus, with_activity
+
+A = TypeVar("A", bound=actions.ToolCallAction)
+Update: TypeAlias = Callable[[ToolCallState, A], ToolCallState]
 
 
 def derived_status(state: ChatState) -> int:
@@ -73,13 +75,11 @@ def running_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
 
 
 def with_parts(state: ChatState, turn: ActiveTurn, parts: Parts) -> ChatState:
-    """The chat with these parts in its running turn."""
     return replace(state, active_turn=replace(turn, response_parts=parts))
 
 
 @reduces(ChatResponsePart)
 def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
-    """A new part at the end."""
     turn = running_turn(state, action.turn_id)
     if turn is None:
         return state
@@ -90,19 +90,16 @@ def response_part(state: ChatState, action: ChatResponsePart) -> ChatState:
 
 @reduces(ChatDelta)
 def delta(state: ChatState, action: ChatDelta) -> ChatState:
-    """More text in a Markdown part."""
     return _grown(state, action, MarkdownResponsePart)
 
 
 @reduces(ChatReasoning)
 def reasoning(state: ChatState, action: ChatReasoning) -> ChatState:
-    """More text in a reasoning part."""
     return _grown(state, action, ReasoningResponsePart)
 
 
 @reduces(XUserMessageDelta)
 def user_message_delta(state: ChatState, action: XUserMessageDelta) -> ChatState:
-    """More text in a user-message part."""
     return _grown(state, action, UserMessageResponsePart)
 
 
@@ -152,10 +149,20 @@ def part_removed(state: ChatState, action: XPartRemoved) -> ChatState:
     return with_derived_status(with_parts(state, turn, parts.without(at)))
 
 
-def _updated(
-    state: ChatState, action: actions.ToolCallAction, update: Callable[[ToolCallState], ToolCallState]
-) -> ChatState:
-    """The chat with one tool call put through ``update``."""
+def _updates(kind: type[A]) -> Callable[[Update[A]], Update[A]]:
+    """Reduce the action *kind* by the function below, which returns the tool call as the action leaves it."""
+
+    def registered(update: Update[A]) -> Update[A]:
+        @reduces(kind)
+        def reducer(state: ChatState, action: A) -> ChatState:
+            return _updated(state, action, update)
+
+        return update
+
+    return registered
+
+
+def _updated(state: ChatState, action: A, update: Update[A]) -> ChatState:
     turn = running_turn(state, action.turn_id)
     if turn is None:
         return state
@@ -164,7 +171,7 @@ def _updated(
     part = parts[at] if at >= 0 else None
     if not isinstance(part, ToolCallResponsePart):
         return state
-    call = update(part.tool_call)
+    call = update(part.tool_call, action)
     if call is part.tool_call:
         return state
     state = with_parts(state, turn, parts.put(at, ToolCallResponsePart(tool_call=call)))
@@ -186,7 +193,6 @@ def _base(call: ToolCallState, meta: JsonObject | None = None) -> dict[str, Any]
 def cancelled(
     call: ToolCallState, *, reason: str, meta: JsonObject | None = None, **fields: Any
 ) -> ToolCallCancelledState:
-    """The call, cancelled."""
     return ToolCallCancelledState(
         **_base(call, meta),
         invocation_message="" if call.invocation_message is None else call.invocation_message,
@@ -214,44 +220,34 @@ def start(state: ChatState, action: actions.ChatToolCallStart) -> ChatState:
     return with_parts(state, turn, parts.appended(ToolCallResponsePart(tool_call=call)))
 
 
-@reduces(actions.ChatToolCallDelta)
-def input_delta(state: ChatState, action: actions.ChatToolCallDelta) -> ChatState:
-    """More of the input."""
-
-    def update(call: ToolCallState) -> ToolCallState:
-        if not isinstance(call, ToolCallStreamingState):
-            return call
-        return changed(
-            call,
-            meta=call.meta if action.meta is None else action.meta,
-            partial_input=(call.partial_input or "") + action.content,
-            invocation_message=action.invocation_message or call.invocation_message,
-        )
-
-    return _updated(state, action, update)
+@_updates(actions.ChatToolCallDelta)
+def input_delta(call: ToolCallState, action: actions.ChatToolCallDelta) -> ToolCallState:
+    if not isinstance(call, ToolCallStreamingState):
+        return call
+    return changed(
+        call,
+        meta=call.meta if action.meta is None else action.meta,
+        partial_input=(call.partial_input or "") + action.content,
+        invocation_message=action.invocation_message or call.invocation_message,
+    )
 
 
-@reduces(actions.ChatToolCallReady)
-def ready(state: ChatState, action: actions.ChatToolCallReady) -> ChatState:
-    """The input is whole: the tool runs, or waits to be allowed."""
-
-    def update(call: ToolCallState) -> ToolCallState:
-        if not isinstance(call, (ToolCallStreamingState, ToolCallRunningState)):
-            return call
-        if action.confirmed:
-            return _running(call, action, action.confirmed)
-        return ToolCallPendingConfirmationState(
-            **_base(call, action.meta),
-            invocation_message=action.invocation_message,
-            tool_input=action.tool_input,
-            confirmation_title=action.confirmation_title,
-            edits=action.edits,
-            editable=action.editable,
-            options=action.options,
-            risk=action.risk,
-        )
-
-    return _updated(state, action, update)
+@_updates(actions.ChatToolCallReady)
+def ready(call: ToolCallState, action: actions.ChatToolCallReady) -> ToolCallState:
+    if not isinstance(call, (ToolCallStreamingState, ToolCallRunningState)):
+        return call
+    if action.confirmed:
+        return _running(call, action, action.confirmed)
+    return ToolCallPendingConfirmationState(
+        **_base(call, action.meta),
+        invocation_message=action.invocation_message,
+        tool_input=action.tool_input,
+        confirmation_title=action.confirmation_title,
+        edits=action.edits,
+        editable=action.editable,
+        options=action.options,
+        risk=action.risk,
+    )
 
 
 def _running(call: ToolCallState, action: actions.ChatToolCallReady, confirmed: str) -> ToolCallState:
@@ -264,102 +260,73 @@ def _running(call: ToolCallState, action: actions.ChatToolCallReady, confirmed: 
     return call if same(call, running) else running
 
 
-@reduces(actions.ChatToolCallConfirmed)
-def confirmed(state: ChatState, action: actions.ChatToolCallConfirmed) -> ChatState:
-    """Someone has said whether it may run."""
-
-    def update(call: ToolCallState) -> ToolCallState:
-        if not isinstance(call, ToolCallPendingConfirmationState):
-            return call
-        option = _option(call, action.selected_option_id)
-        if not action.approved:
-            return cancelled(
-                call,
-                reason=action.reason or "denied",
-                meta=action.meta,
-                reason_message=action.reason_message,
-                user_suggestion=action.user_suggestion,
-                selected_option=option,
-                answered_by=action.answered_by,
-            )
-        return ToolCallRunningState(
-            **_base(call, action.meta),
-            invocation_message=call.invocation_message,
-            tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
-            confirmed=action.confirmed or "user-action",
+@_updates(actions.ChatToolCallConfirmed)
+def confirmed(call: ToolCallState, action: actions.ChatToolCallConfirmed) -> ToolCallState:
+    if not isinstance(call, ToolCallPendingConfirmationState):
+        return call
+    option = next((each for each in call.options or () if each.id == action.selected_option_id), None)
+    if not action.approved:
+        return cancelled(
+            call,
+            reason=action.reason or "denied",
+            meta=action.meta,
+            reason_message=action.reason_message,
+            user_suggestion=action.user_suggestion,
             selected_option=option,
             answered_by=action.answered_by,
         )
-
-    return _updated(state, action, update)
-
-
-def _option(call: ToolCallPendingConfirmationState, option_id: str | None) -> ConfirmationOption | None:
-    return next((option for option in call.options or () if option.id == option_id), None)
-
-
-@reduces(actions.ChatToolCallComplete)
-def complete(state: ChatState, action: actions.ChatToolCallComplete) -> ChatState:
-    """The tool has ended; its result counts at once, or waits to be allowed."""
-
-    def update(call: ToolCallState) -> ToolCallState:
-        if not isinstance(call, (ToolCallRunningState, ToolCallPendingConfirmationState)):
-            return call
-        kind = ToolCallPendingResultConfirmationState if action.requires_result_confirmation else ToolCallCompletedState
-        return kind(
-            **_base(call, action.meta),
-            invocation_message=call.invocation_message,
-            tool_input=call.tool_input,
-            confirmed=call.confirmed if isinstance(call, ToolCallRunningState) else "not-needed",
-            selected_option=call.selected_option if isinstance(call, ToolCallRunningState) else None,
-            answered_by=call.answered_by if isinstance(call, ToolCallRunningState) else None,
-            **asdict(action.result),
-        )
-
-    return _updated(state, action, update)
+    return ToolCallRunningState(
+        **_base(call, action.meta),
+        invocation_message=call.invocation_message,
+        tool_input=call.tool_input if action.edited_tool_input is None else action.edited_tool_input,
+        confirmed=action.confirmed or "user-action",
+        selected_option=option,
+        answered_by=action.answered_by,
+    )
 
 
-@reduces(actions.ChatToolCallResultConfirmed)
-def result_confirmed(state: ChatState, action: actions.ChatToolCallResultConfirmed) -> ChatState:
-    """Someone has said whether the result may be used."""
-
-    def update(call: ToolCallState) -> ToolCallState:
-        if not isinstance(call, ToolCallPendingResultConfirmationState):
-            return call
-        if not action.approved:
-            fields = {"selected_option": call.selected_option, "answered_by": call.answered_by}
-            return cancelled(call, reason="result-denied", meta=action.meta, **fields)
-        return replace(ToolCallCompletedState(**asdict(call)), meta=call.meta if action.meta is None else action.meta)
-
-    return _updated(state, action, update)
-
-
-@reduces(actions.ChatToolCallContentChanged)
-def content_changed(state: ChatState, action: actions.ChatToolCallContentChanged) -> ChatState:
-    """Returns what a running tool shows so far."""
-
-    def update(call: ToolCallState) -> ToolCallState:
-        if not isinstance(call, ToolCallRunningState):
-            return call
-        meta = call.meta if action.meta is None else action.meta
-        return changed(call, meta=meta, content=action.content)
-
-    return _updated(state, action, update)
+@_updates(actions.ChatToolCallComplete)
+def complete(call: ToolCallState, action: actions.ChatToolCallComplete) -> ToolCallState:
+    if not isinstance(call, (ToolCallRunningState, ToolCallPendingConfirmationState)):
+        return call
+    kind = ToolCallPendingResultConfirmationState if action.requires_result_confirmation else ToolCallCompletedState
+    return kind(
+        **_base(call, action.meta),
+        invocation_message=call.invocation_message,
+        tool_input=call.tool_input,
+        confirmed=call.confirmed if isinstance(call, ToolCallRunningState) else "not-needed",
+        selected_option=call.selected_option if isinstance(call, ToolCallRunningState) else None,
+        answered_by=call.answered_by if isinstance(call, ToolCallRunningState) else None,
+        **asdict(action.result),
+    )
 
 
-@reduces(actions.XToolCallDetailsChanged)
-def details_changed(state: ChatState, action: actions.XToolCallDetailsChanged) -> ChatState:
-    """More about a tool call, in whatever state it is."""
+@_updates(actions.ChatToolCallResultConfirmed)
+def result_confirmed(call: ToolCallState, action: actions.ChatToolCallResultConfirmed) -> ToolCallState:
+    if not isinstance(call, ToolCallPendingResultConfirmationState):
+        return call
+    if not action.approved:
+        fields = {"selected_option": call.selected_option, "answered_by": call.answered_by}
+        return cancelled(call, reason="result-denied", meta=action.meta, **fields)
+    return replace(ToolCallCompletedState(**asdict(call)), meta=call.meta if action.meta is None else action.meta)
 
-    def update(call: ToolCallState) -> ToolCallState:
-        return changed(
-            call,
-            meta=call.meta if action.meta is None else action.meta,
-            display_name=call.display_name if action.display_name is None else action.display_name,
-            details=_merged(call.details, action.details),
-        )
 
-    return _updated(state, action, update)
+@_updates(actions.ChatToolCallContentChanged)
+def content_changed(call: ToolCallState, action: actions.ChatToolCallContentChanged) -> ToolCallState:
+    if not isinstance(call, ToolCallRunningState):
+        return call
+    meta = call.meta if action.meta is None else action.meta
+    return changed(call, meta=meta, content=action.content)
+
+
+@_updates(actions.XToolCallDetailsChanged)
+def details_changed(call: ToolCallState, action: actions.XToolCallDetailsChanged) -> ToolCallState:
+    return changed(
+        call,
+        meta=call.meta if action.meta is None else action.meta,
+        display_name=call.display_name if action.display_name is None else action.display_name,
+        details=_merged(call.details, action.details),
+    )
 
 
 def _merged(old: ToolCallDetails | None, new: ToolCallDetails) -> ToolCallDetails:

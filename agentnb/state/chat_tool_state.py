@@ -9,17 +9,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from agentnb.state.chat_message_state import Message
 from agentnb.state.chat_tool_content import ToolCallRehearsal, ToolContent, ToolResultContent
 from agentnb.state.wire import JsonObject, StringOrMarkdown, Time, Wire
-
-ToolCallStatus: TypeAlias = Literal[
-    "streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "cancelled"
-]
 
 
 class ConfirmationOption(Wire, frozen=True, kw_only=True):

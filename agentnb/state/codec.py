@@ -19,28 +19,14 @@ from agentnb.state import (  # noqa: F401 - each declares actions
     session_actions,
     terminal,
 )
-from agentnb.state.action import (
-    Action,
-    ChangesetAction,
-    ChatAction,
-    RootAction,
-    SessionAction,
-    SessionMemberAction,
-    TerminalAction,
-    UnknownAction,
-    kinds_of,
-)
+from agentnb.state.action import Action, KnownAction, UnknownAction, kinds_of
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart, UnknownResponsePart
 from agentnb.state.parts import ChunkedSequence, Parts
 from agentnb.state.terminal import TerminalView, TerminalViews
 
 T = TypeVar("T")
 
-ACTIONS: dict[str, type[Any]] = {
-    str(kind.__struct_config__.tag): kind
-    for union in (RootAction, SessionAction, SessionMemberAction, ChatAction, TerminalAction, ChangesetAction)
-    for kind in kinds_of(union)
-}
+ACTIONS: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in kinds_of(KnownAction)}
 """Every action that this version knows, by its ``type``."""
 
 PARTS: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in KnownResponsePart.__args__}
@@ -124,7 +110,7 @@ def to_json(value: Any) -> Any:
         >>> to_json(SessionReady(time=1))
         {'type': 'session/ready', 'time': 1}
     """
-    return msgspec.json.decode(_ENCODER.encode(value))
+    return msgspec.json.decode(encode(value))
 
 
 def decode(kind: type[T], data: bytes | str | Any) -> T:

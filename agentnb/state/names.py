@@ -26,13 +26,4 @@ from agentnb.state.session_actions import *
 from agentnb.state.session_reducer import reduce_session as reduce_session
 from agentnb.state.session_state import *
 from agentnb.state.terminal import *
-from agentnb.state.terminal import TerminalView as TerminalView
-from agentnb.state.terminal import TerminalViews as TerminalViews
-from agentnb.state.wire import AgentSelection as AgentSelection
-from agentnb.state.wire import ErrorInfo as ErrorInfo
-from agentnb.state.wire import JsonObject as JsonObject
-from agentnb.state.wire import Markdown as Markdown
-from agentnb.state.wire import ModelSelection as ModelSelection
-from agentnb.state.wire import SessionStatus as SessionStatus
-from agentnb.state.wire import StringOrMarkdown as StringOrMarkdown
-from agentnb.state.wire import Time as Time
+from agentnb.state.wire import *

@@ -155,7 +155,6 @@ class Parts(ChunkedSequence[ResponsePart]):
         return parts if isinstance(parts, Parts) else cls(parts)
 
     def appended(self, part: ResponsePart) -> Parts:
-        """These parts and *part* behind them."""
         chunks, at, places = self._with_last(part), self._length, self._places
         if any(places.setdefault(key, at) != at for key in self.keys_of(part)):  # the id existed before
             return Parts(chain.from_iterable(chunks))
@@ -184,7 +183,9 @@ class Parts(ChunkedSequence[ResponsePart]):
 
     def find_plan(self, plan_id: str | None) -> int:
         """The place of the last plan that the agent calls *plan_id*; -1 where there is none."""
-        return self._find(_plan_key(plan_id), lambda part: _is_plan(part, plan_id))
+        return self._find(
+            _plan_key(plan_id), lambda part: isinstance(part, PlanResponsePart) and part.plan_id == plan_id
+        )
 
     def find_request(self, request_id: str) -> int:
         """The place of the question with that id that waits; -1 where there is none."""
@@ -195,7 +196,6 @@ class Parts(ChunkedSequence[ResponsePart]):
         return -1
 
     def tool_call(self, call_id: str) -> ToolCallState | None:
-        """The tool call with that id."""
         at = self.find(call_id)
         part = self._at(at) if at >= 0 else None
         return part.tool_call if isinstance(part, ToolCallResponsePart) else None
@@ -227,10 +227,6 @@ def part_id(part: ResponsePart) -> str | None:
 
 def _plan_key(plan_id: str | None) -> tuple[str, str | None]:
     return "plan", plan_id
-
-
-def _is_plan(part: ResponsePart, plan_id: str | None) -> bool:
-    return isinstance(part, PlanResponsePart) and part.plan_id == plan_id
 
 
 def _is_begun(part: ResponsePart) -> bool:

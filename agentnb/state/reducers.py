@@ -62,6 +62,16 @@ def sets(kind: type[KnownAction], *names: str, **fields: str) -> None:
     row(kind, *(("set", name, source) for name, source in {**{name: name for name in names}, **fields}.items()))
 
 
+def reduced(channel: ChannelKind, state: S, action: Action) -> S:
+    """Returns the state of a channel after *action*; the very same object if nothing has changed.
+
+    An unknown action, or one for another channel, changes nothing.
+    """
+    reducer = REDUCERS[channel].get(type(action))
+    after: S = state if reducer is None else reducer(state, action)
+    return after
+
+
 def reduces(kind: type[A]) -> Callable[[Callable[[S, A], S]], Callable[[S, A], S]]:
     """Make the function below the reducer of the action *kind*, in the channel that the action's base class says."""
 

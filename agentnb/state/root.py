@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentnb.state.action import Action, RootAction
-from agentnb.state.reducers import REDUCERS, row, sets
+from agentnb.state.reducers import reduced, row, sets
 from agentnb.state.session_state import SessionSummary
 from agentnb.state.terminal import TerminalView
 from agentnb.state.wire import JsonObject, Wire
@@ -179,17 +179,8 @@ row(XSessionRemoved, ("remove", "sessions", "resource", "resource"))
 def reduce_root(state: RootState, action: Action) -> RootState:
     """Returns the root after an action.
 
-    Args:
-        state: The root before the action.
-        action: The action. An unknown one, or one for another channel, changes nothing.
-
-    Returns:
-        The root after the action; the very same object if nothing has changed.
-
     Example:
         >>> reduce_root(RootState(agents=()), RootActiveSessionsChanged(active_sessions=2)).active_sessions
         2
     """
-    reducer = REDUCERS["root"].get(type(action))
-    after: RootState = state if reducer is None else reducer(state, action)
-    return after
+    return reduced("root", state, action)

@@ -8,19 +8,7 @@ from typing import Any, Union
 import msgspec
 
 from agentnb.state import chat_message_state, chat_tool_content, chat_tool_state, wire
-from agentnb.state import chat_message_state as chat_input_state
-from agentnb.state.action import (
-    Action,
-    ChangesetAction,
-    ChatAction,
-    Envelope,
-    RootAction,
-    SessionAction,
-    SessionMemberAction,
-    TerminalAction,
-    TurnContentAction,
-    kinds_of,
-)
+from agentnb.state.action import Action, Envelope, KnownAction, TurnContentAction, kinds_of
 from agentnb.state.changeset import ChangesetState
 from agentnb.state.chat_part_state import KnownResponsePart, ResponsePart
 from agentnb.state.chat_state import ChatState
@@ -31,9 +19,9 @@ from agentnb.state.session_state import SessionState
 from agentnb.state.terminal import TerminalContentPart, TerminalState, TerminalViews
 
 UNIONS: dict[str, Any] = {
-    "ChatInputAnswer": chat_input_state.ChatInputAnswer,
-    "ChatInputAnswerValue": chat_input_state.ChatInputAnswerValue,
-    "ChatInputQuestion": chat_input_state.ChatInputQuestion,
+    "ChatInputAnswer": chat_message_state.ChatInputAnswer,
+    "ChatInputAnswerValue": chat_message_state.ChatInputAnswerValue,
+    "ChatInputQuestion": chat_message_state.ChatInputQuestion,
     "MessageAttachment": chat_message_state.MessageAttachment,
     "ResponsePart": KnownResponsePart,
     "StringOrMarkdown": wire.StringOrMarkdown,
@@ -43,7 +31,7 @@ UNIONS: dict[str, Any] = {
     "TerminalContentPart": TerminalContentPart,
     **{
         base.__name__: Union[kinds_of(base)]  # noqa: UP007 - the members are known at run time only
-        for base in (RootAction, SessionAction, SessionMemberAction, ChatAction, TerminalAction, ChangesetAction)
+        for base in KnownAction.__subclasses__()
     },
     "TurnContentAction": Union[kinds_of(TurnContentAction)],  # noqa: UP007 - likewise
 }
@@ -62,24 +50,15 @@ def json_schema() -> dict[str, Any]:
         >>> sorted(json_schema()["$defs"]["ActionOrigin"]["properties"])
         ['clientId', 'clientSeq']
     """
-    kinds = [
-        RootState,
-        SessionState,
-        ChatState,
-        TerminalState,
-        ChangesetState,
-        Envelope,
-        *ACTIONS.values(),
-        *PARTS.values(),
-    ]
+    states = (RootState, SessionState, ChatState, TerminalState, ChangesetState)
+    kinds = (*states, Envelope, *ACTIONS.values(), *PARTS.values())
     unions, components = msgspec.json.schema_components(
         (*UNIONS.values(), *kinds), schema_hook=open_union, ref_template="#/$defs/{name}"
     )
     named = {name: union["anyOf"] for name, union in zip(UNIONS, unions, strict=False)}
     names = {_key(members): name for name, members in named.items()}
     definitions = {name: _folded(schema, names) for name, schema in components.items()}
-    for name, members in named.items():
-        definitions[name] = {"anyOf": members}
+    definitions |= {name: {"anyOf": members} for name, members in named.items()}
     definitions["Action"] = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in ACTION_UNIONS]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from agentnb.state import session_actions as actions
 from agentnb.state.action import Action
-from agentnb.state.change import changed, put, without
-from agentnb.state.reducers import REDUCERS, reduces, row, sets
+from agentnb.state.change import changed, field, put, without
+from agentnb.state.reducers import reduced, reduces, row, sets
 from agentnb.state.session_state import ContextUsage, SessionModes, SessionState
 from agentnb.state.wire import JsonObject, SessionStatus
 
@@ -25,7 +25,7 @@ def _client_set(state: SessionState, action: actions.SessionActiveClientSet) -> 
 def _client_removed(state: SessionState, action: actions.SessionActiveClientRemoved) -> SessionState:
     if state.active_clients is None:
         return state
-    return changed(state, active_clients=_without(state.active_clients, "clientId", action.client_id))
+    return changed(state, active_clients=without(state.active_clients, "clientId", action.client_id))
 
 
 @reduces(actions.SessionCustomizationToggled)
@@ -46,9 +46,9 @@ def _customization_updated(state: SessionState, action: actions.SessionCustomiza
 def _customization_removed(state: SessionState, action: actions.SessionCustomizationRemoved) -> SessionState:
     if state.customizations is None:
         return state
-    items = _without(state.customizations, "id", action.id)
+    items = without(state.customizations, "id", action.id)
     if items is state.customizations:
-        items = tuple(_with_children(item, lambda inner: _without(inner, "id", action.id)) for item in items)
+        items = tuple(_with_children(item, lambda inner: without(inner, "id", action.id)) for item in items)
     return changed(state, customizations=items)
 
 
@@ -58,29 +58,21 @@ def _mcp_server_changed(state: SessionState, action: actions.SessionMcpServerSta
         return state
 
     def served(item: Any) -> Any:
-        if _field(item, "id") != action.id or _field(item, "type") != "mcpServer":
+        if field(item, "id") != action.id or field(item, "type") != "mcpServer":
             return item
         rest = {name: value for name, value in item.items() if name != "channel"}
         channel = {} if action.channel is None else {"channel": action.channel}
         return {**rest, "state": action.state, **channel}
 
-    def all_served(children: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(served(child) for child in children)
-
-    return changed(
-        state, customizations=tuple(_with_children(served(item), all_served) for item in state.customizations)
-    )
+    items = (_with_children(served(item), lambda children: map(served, children)) for item in state.customizations)
+    return changed(state, customizations=tuple(items))
 
 
-def _with_children(item: JsonObject, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> JsonObject:
+def _with_children(item: JsonObject, change: Callable[[tuple[Any, ...]], Iterable[Any]]) -> JsonObject:
     children = item.get("children")
     if not isinstance(children, (list, tuple)):
         return item
     return {**item, "children": list(change(tuple(children)))}
-
-
-def _field(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, dict) else None
 
 
 def _find(items: tuple[JsonObject, ...], key: str, value: object) -> int | None:
@@ -92,11 +84,6 @@ def _find(items: tuple[JsonObject, ...], key: str, value: object) -> int | None:
 def _upsert(items: tuple[JsonObject, ...], item: JsonObject, key: str) -> tuple[JsonObject, ...]:
     at = _find(items, key, item.get(key))
     return put(items, len(items) if at is None else at, item)
-
-
-def _without(items: tuple[Any, ...], key: str, value: str) -> tuple[Any, ...]:
-    rest = tuple(item for item in items if _field(item, key) != value)
-    return items if len(rest) == len(items) else rest
 
 
 sets(actions.SessionTitleChanged, "title")
@@ -157,15 +144,4 @@ def _context_usage_changed(state: SessionState, action: actions.XContextUsageCha
 
 
 def reduce_session(state: SessionState, action: Action) -> SessionState:
-    """Returns a session after an action.
-
-    Args:
-        state: The session before the action.
-        action: The action. An unknown one, or one for another channel, changes nothing.
-
-    Returns:
-        The session after the action; the very same object if nothing has changed.
-    """
-    reducer = REDUCERS["session"].get(type(action))
-    after: SessionState = state if reducer is None else reducer(state, action)
-    return after
+    return reduced("session", state, action)

@@ -219,7 +219,6 @@ class SessionState(Wire, frozen=True, kw_only=True):
 
 
 def model_options(session: SessionState) -> list[JsonObject]:
-    """The config options that choose a language model."""
     return [each for each in session.config_options or () if "model" in (each.get("category"), each.get("id"))]
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agentnb.state.action import Action, TerminalAction
 from agentnb.state.change import changed, put, same
 from agentnb.state.parts import ChunkedSequence
-from agentnb.state.reducers import REDUCERS, reduces, row, sets
+from agentnb.state.reducers import reduced, reduces, row, sets
 from agentnb.state.wire import JsonObject, Number, Wire
 
 
@@ -51,7 +51,6 @@ class TerminalViews(ChunkedSequence[TerminalView]):
 
     @staticmethod
     def keys_of(item: Any) -> tuple[Any, ...]:
-        """A terminal's id."""
         return (item.id,)
 
     @classmethod
@@ -280,15 +279,4 @@ def _command_finished(state: TerminalState, action: TerminalCommandFinished) -> 
 
 
 def reduce_terminal(state: TerminalState, action: Action) -> TerminalState:
-    """Returns a terminal after an action.
-
-    Args:
-        state: The terminal before the action.
-        action: The action. An unknown one, or one for another channel, changes nothing.
-
-    Returns:
-        The terminal after the action; the very same object if nothing has changed.
-    """
-    reducer = REDUCERS["terminal"].get(type(action))
-    after: TerminalState = state if reducer is None else reducer(state, action)
-    return after
+    return reduced("terminal", state, action)

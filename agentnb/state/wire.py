@@ -23,7 +23,6 @@ Time: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LATEST_TIME)]
 Index: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 """A position in a channel's sequence of actions: 1, 2, 3 … without gaps."""
 
-
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 """A number of items."""
 
@@ -120,5 +119,4 @@ def with_activity(status: int, activity: int) -> int:
 
 
 def with_flag(status: int, flag: int, *, on: bool) -> int:
-    """The status with one flag set or cleared."""
     return int(status) | int(flag) if on else int(status) & ~int(flag)
