@@ -53,7 +53,7 @@ def test_dashes_and_quotes_in_the_prompt_are_just_text(line: str, prompt: str) -
     assert prompt == parse(line).prompt
 
 
-def test_the_cell_follows_what_stands_on_its_first_line() -> None:
+def test_prompt_joins_the_first_line_and_the_cell() -> None:
     assert "Look:\nline 1\n  -a line 2" == parse("-n Look:", "line 1\n  -a line 2\n").prompt
 
 
@@ -77,20 +77,20 @@ def test_the_cell_follows_what_stands_on_its_first_line() -> None:
         ("--", ["needs a prompt"]),
     ],
 )
-def test_what_makes_no_sense_is_named_with_its_remedy(line: str, parts: list[str]) -> None:
+def test_invalid_arguments_raise_an_error_with_a_hint(line: str, parts: list[str]) -> None:
     with pytest.raises(UsageError) as raised:
         parse(line)
     assert [] == [part for part in parts if part not in str(raised.value)]
 
 
 @given(st.text())
-def test_after_two_dashes_any_text_is_the_prompt(text: str) -> None:
+def test_any_text_after_two_dashes_is_the_prompt(text: str) -> None:
     if text.strip():
         assert text.strip() == parse(f"-- {text}").prompt
 
 
 @given(st.text())
-def test_any_line_is_understood_or_refused_in_words(text: str) -> None:
+def test_any_line_is_parsed_or_fails_with_a_hint(text: str) -> None:
     try:
         understood = bool(parse(text).prompt)
     except UsageError as error:

@@ -18,7 +18,7 @@ def batch(line: str, cell: str, **variables: Any) -> Any:
     return batch_of(parse(line, cell), SimpleNamespace(user_ns=variables), Agentnb(agent="eliza"))
 
 
-def test_each_row_of_a_variable_is_asked_about() -> None:
+def test_batch_sends_a_prompt_for_each_row_of_a_variable() -> None:
     """The options come before ``map``, as for every prompt."""
     begun = batch("-o answers map rows", "/say {a} and {b}\n", rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}])
     assert list(begun) == ["1 and 2", "3 and 4"]
@@ -27,7 +27,7 @@ def test_each_row_of_a_variable_is_asked_about() -> None:
 @pytest.mark.parametrize(
     ("line", "cell"), [("map the data", "of df"), ("map", "df"), ("map df", ""), ("a map df", "b")]
 )
-def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> None:
+def test_prompt_that_only_begins_with_map_is_not_a_batch(line: str, cell: str) -> None:
     """The line is more than a variable's name, or the cell is empty."""
     assert batch(line, cell, df=[1], data=[1]) is None
 
@@ -41,6 +41,6 @@ def test_a_prompt_that_only_begins_like_it_is_a_prompt(line: str, cell: str) -> 
         ("map df", "has no field"),
     ],
 )
-def test_what_does_not_fit_is_told(line: str, message: str) -> None:
+def test_invalid_batch_raises_an_error(line: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         batch(line, "a prompt", df=["a"]).wait()

@@ -32,14 +32,14 @@ def hang_once_more() -> None:
 
 
 @pytest.mark.parametrize("look", [hang, hang_once_more, threading.Event().wait])
-def test_a_look_that_hangs_is_interrupted_and_says_so(look: Callable[[], object]) -> None:
+def test_inspection_that_hangs_is_interrupted_with_an_error(look: Callable[[], object]) -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(UsageError, match="Looking at the objects took too long and was interrupted"):
         look_in_time(Tools().shell, look, 0.05)
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_look_that_ends_gives_its_result_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspection_returns_its_result_and_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """On any thread; only the main thread gets signals and a time limit."""
     shell = Tools().shell
 
@@ -53,7 +53,7 @@ def test_a_look_that_ends_gives_its_result_and_prints_nothing(capsys: pytest.Cap
         assert thread.submit(look_in_time, shell, lambda: 8).result() == 8
 
 
-def test_an_interrupt_of_the_users_is_theirs() -> None:
+def test_user_interrupt_raises_keyboard_interrupt() -> None:
     def look() -> Any:
         signal.raise_signal(signal.SIGINT)
         hang()
@@ -77,7 +77,7 @@ prompts.run("/context @hangs", None)
 """
 
 
-def test_a_prompt_that_mentions_what_hangs_goes_without_its_value_and_says_so() -> None:
+def test_hanging_mention_is_attached_without_value_and_warns() -> None:
     """`%agent … @hangs` blocked the kernel until the user interrupted it."""
     printed, warnings = tell(PROMPT)
     assert any(line.startswith("hangs: Hangs. Its value is not shown: ") for line in printed)

@@ -40,7 +40,7 @@ def attached(prompt: str, shell: Any, **variables: Any) -> list[tuple[str, str |
     return [(each.label, getattr(each, "model_representation", None)) for each in attachments(prompt, [], scope)]
 
 
-def test_the_last_error_and_that_of_a_cell_can_be_mentioned(shell: Any, errors: CellErrors) -> None:
+def test_mention_attaches_the_last_error_or_that_of_a_cell(shell: Any, errors: CellErrors) -> None:
     """A variable named ``error`` takes precedence."""
     last, older = errors.last, errors.of(2)
     assert last is not None
@@ -51,13 +51,12 @@ def test_the_last_error_and_that_of_a_cell_can_be_mentioned(shell: Any, errors: 
 
 
 @pytest.mark.parametrize(("prompt", "what"), [("@error", "no cell has failed"), ("@error:9", "cell 9 has not failed")])
-def test_a_mention_of_an_error_where_nothing_failed_says_so(prompt: str, what: str, shell: Any) -> None:
+def test_error_mention_is_refused_when_no_cell_failed(prompt: str, what: str, shell: Any) -> None:
     with pytest.raises(UnknownMention, match=f"{prompt}: {what} since .* Run the cell"):
         attached(prompt, shell)
 
 
-def test_an_interrupt_and_errors_of_agentnb_are_no_failures(shell: Any, errors: CellErrors) -> None:
-    """The last error does not change."""
+def test_interrupts_and_agentnb_errors_are_not_remembered(shell: Any, errors: CellErrors) -> None:
     for error in (KeyboardInterrupt(), UsageError("%agent needs a prompt."), SystemExit(1)):
         errors.remember(error, 4, "c4")
     assert errors.last == errors.of(3)
@@ -72,7 +71,7 @@ def test_only_the_latest_errors_are_remembered(shell: Any) -> None:
     assert errors_of(shell).of(3) is not None
 
 
-def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tmp_path: Path) -> None:
+def test_chat_suggests_the_last_error_first(shell: Any, errors: CellErrors, tmp_path: Path) -> None:
     (first, *_) = ShellMentions(shell).suggest("", tmp_path)
     assert (first.text, first.detail) == ("error", "the last one: KeyError: 'column'")
     assert [each.label for each in ShellMentions(shell).attach("@error @error:2 @error:9", tmp_path)] == [
@@ -91,7 +90,7 @@ def test_the_chat_offers_the_last_error_first(shell: Any, errors: CellErrors, tm
         ("fix\nUse pandas 1 only,\nplease.", ["@error:3\n", "\n\nUse pandas 1 only,\nplease.\n\nFind the cause"]),
     ],
 )
-def test_the_word_alone_becomes_a_prompt_with_the_error(
+def test_fix_or_explain_alone_expands_to_a_prompt_with_the_error(
     typed: str, parts: list[str], shell: Any, errors: CellErrors
 ) -> None:
     """The prompt names the action, not the tools for cells."""
@@ -100,23 +99,23 @@ def test_the_word_alone_becomes_a_prompt_with_the_error(
     assert [tool for tool in TOOLS if "_" in tool and tool in prompt] == []
 
 
-def test_an_agent_without_the_tools_is_to_show_the_code(shell: Any, errors: CellErrors) -> None:
+def test_fix_prompt_asks_for_code_when_agent_cannot_edit_cells(shell: Any, errors: CellErrors) -> None:
     prompt = expanded("fix", shell, edits=False).instructions
     assert ("change the cell" in prompt, "show the whole corrected code" in prompt) == (False, True)
 
 
 @pytest.mark.parametrize("typed", ["fix the plot", "Fix", "explain this", "fixes", "please fix", "fix 2 and 3"])
-def test_a_prompt_that_only_begins_so_is_a_prompt(typed: str, shell: Any, errors: CellErrors) -> None:
+def test_prompt_that_only_resembles_fix_is_not_expanded(typed: str, shell: Any, errors: CellErrors) -> None:
     assert expanded(typed, shell, edits=True) == (typed, "")
 
 
 @pytest.mark.parametrize(("typed", "what"), [("fix", "No cell has failed"), ("explain 9", "Cell 9 has not failed")])
-def test_the_word_alone_where_nothing_failed_says_what_to_do(typed: str, what: str, shell: Any) -> None:
+def test_fix_or_explain_fails_with_advice_when_no_cell_failed(typed: str, what: str, shell: Any) -> None:
     with pytest.raises(UsageError, match=f"{what} since .* Run the cell with the error first, then `%agent"):
         expanded(typed, shell, edits=True)
 
 
-def test_an_error_that_only_a_page_shows_is_told_by_its_output(shell: Any, errors: CellErrors) -> None:
+def test_error_known_only_to_a_page_is_read_from_its_output(shell: Any, errors: CellErrors) -> None:
     """Secrets are masked and colours removed; mentions then find the error."""
     traceback = "\x1b[31m---\x1b[0m\npassword = 'hunter2'\nValueError: gone"
     output = {"name": "ValueError", "message": "gone", "traceback": traceback}
@@ -133,7 +132,7 @@ def test_an_error_that_only_a_page_shows_is_told_by_its_output(shell: Any, error
     assert errors.last == known
 
 
-def test_a_cell_that_was_changed_since_is_shown_as_it_reads_now(shell: Any, errors: CellErrors) -> None:
+def test_error_text_shows_the_current_code_of_a_changed_cell(shell: Any, errors: CellErrors) -> None:
     page = NotebookPage("work.ipynb", {"c3": "df['column']"})
     try:
         error = errors.last
@@ -143,7 +142,7 @@ def test_a_cell_that_was_changed_since_is_shown_as_it_reads_now(shell: Any, erro
         page.close()
 
 
-def test_of_two_cells_with_one_id_the_one_that_failed_is_shown_as_it_reads_now(shell: Any, errors: CellErrors) -> None:
+def test_error_text_shows_the_failed_cell_when_ids_are_equal(shell: Any, errors: CellErrors) -> None:
     """Identified by its number; without a match none is shown, as it could be the wrong one."""
     page = NotebookPage("work.ipynb", {"c3": "another"})
     try:
@@ -159,9 +158,7 @@ def test_of_two_cells_with_one_id_the_one_that_failed_is_shown_as_it_reads_now(s
         page.close()
 
 
-def test_a_button_pressed_before_the_page_knows_the_count_sends_the_error_of_that_cell(
-    shell: Any, errors: CellErrors
-) -> None:
+def test_fix_button_sends_the_cell_error_before_count_is_known(shell: Any, errors: CellErrors) -> None:
     """The output shows the error before the reply has the count: the mention names the cell's latest run."""
     errors.remember(ValueError("the older, run again"), 4, "c2")
     errors.remember(TypeError("another cell"), 5, "c5")

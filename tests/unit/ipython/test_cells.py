@@ -24,7 +24,6 @@ NOTEBOOK = PageNotebook(path="n.ipynb", active="c", selection="never", cells=CEL
 
 
 def attached(mention: str, tmp_path: Path, notebook: PageNotebook | None = NOTEBOOK, **variables: object) -> str:
-    """Returns the text that a mention attaches."""
     cells, outputs = ("", "old", "old", "x = 2"), {3: "two"}
     scope = scope_with(tmp_path, variables, cells, outputs, notebook)
     (attachment,) = attachments(f"Look at {mention}!", [], scope)
@@ -32,11 +31,11 @@ def attached(mention: str, tmp_path: Path, notebook: PageNotebook | None = NOTEB
     return attachment.model_representation or ""
 
 
-def test_a_number_that_no_cell_has_any_longer_means_what_was_run(tmp_path: Path) -> None:
+def test_cell_mention_uses_history_when_no_cell_has_the_number(tmp_path: Path) -> None:
     assert attached("@cell:1", tmp_path) == "In [1]:\nold"
 
 
-def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Path) -> None:
+def test_long_notebook_is_cut_around_the_active_cell(tmp_path: Path) -> None:
     long = [NotebookCell(id=str(n), kind="code", count=None, source=f"cell{n} " + "y" * 3_000) for n in range(20)]
     text = attached("@cells", tmp_path, PageNotebook(path="n", active="10", cells=tuple(long)))
     assert "cell10" in text
@@ -46,12 +45,12 @@ def test_of_a_long_notebook_the_cells_round_the_active_one_are_kept(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["cell", "selection"])
-def test_without_a_page_the_error_says_how_to_get_one(name: str, tmp_path: Path) -> None:
+def test_mention_without_a_page_says_how_to_open_one(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownMention, match="sidebar"):
         attached(f"@{name}", tmp_path, None)
 
 
-def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -> None:
+def test_selection_without_text_attaches_the_selected_cells(tmp_path: Path) -> None:
     """Each is its own attachment, with outputs, in the notebook's order; otherwise the active cell."""
     scope = scope_with(tmp_path, {}, outputs={3: "two"}, notebook=replace(NOTEBOOK, selection=""))
     assert [each.label for each in attachments("@selection", [], scope)] == ["selection"]
@@ -66,7 +65,7 @@ def test_selection_without_selected_text_is_the_selected_cells(tmp_path: Path) -
     ]
 
 
-def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> None:
+def test_selection_of_many_cells_is_cut_and_counts_the_rest(tmp_path: Path) -> None:
     cells = tuple(
         NotebookCell(id=f"c{n}", kind="markdown", count=None, source=str(n)) for n in range(MOST_SELECTED + 5)
     )
@@ -76,7 +75,7 @@ def test_many_selected_cells_are_cut_and_the_rest_is_named(tmp_path: Path) -> No
     assert getattr(last, "model_representation", "") == "5 more cells are selected; left out."
 
 
-def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+def test_cell_that_has_not_run_is_found_by_its_id_prefix(tmp_path: Path) -> None:
     cells = tuple(NotebookCell(id=f"{n}234-abcd", kind="code", count=None, source=f"x{n}") for n in "56")
     notebook = PageNotebook(path="n", cells=cells)
     assert attached("@cell:5234-ab", tmp_path, notebook) == "Code cell, not run:\nx5"
@@ -85,7 +84,7 @@ def test_a_cell_that_was_not_run_is_named_by_the_beginning_of_its_id(tmp_path: P
         attached("@cell:234-", tmp_path, notebook)
 
 
-def test_of_two_cells_with_one_id_each_is_itself(tmp_path: Path) -> None:
+def test_cells_with_the_same_id_stay_separate(tmp_path: Path) -> None:
     """``@cells`` has both, and ``@cell`` is the active one."""
     cells = tuple(NotebookCell(id="same", kind="code", count=None, source=source) for source in ("one()", "two()"))
     notebook = PageNotebook(path="n", active="same", active_at=1, cells=cells)

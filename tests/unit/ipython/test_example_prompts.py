@@ -47,14 +47,14 @@ def examples(ip: Any, run: Callable[[Callable[[], str]], str] = at_once) -> tupl
     return example_prompts(ip, list(ip.user_ns), run)
 
 
-def test_the_examples_are_made_of_a_cell_a_table_and_the_last_error() -> None:
+def test_examples_use_a_cell_a_table_and_the_last_error() -> None:
     """The longest cell that is not a prompt, and a column whose values form groups."""
     ip = shell("import pandas", "petals = read()\nfit(petals)", "%%agent\nWhy?\nSay it\nshort", n=1, petals=PETALS)
     errors_of(ip).remember(ValueError("no fit"), 2)
     assert examples(ip) == ("Explain @cell:2", "Plot @petals by species", "Fix the last error: @error")
 
 
-def test_a_notebook_in_which_nothing_was_run_gets_examples_to_begin_with() -> None:
+def test_examples_exist_before_any_cell_has_run() -> None:
     assert len(examples(shell())) == len(set(examples(shell()))) == 3
 
 
@@ -70,7 +70,7 @@ def notebook_page() -> Iterator[NotebookPage]:
 
 
 @pytest.mark.usefixtures("notebook_page")
-def test_what_stands_in_the_notebook_counts_where_a_page_tells_of_it() -> None:
+def test_examples_use_the_notebook_that_the_page_reports() -> None:
     ip = shell("x = 1", "y = 2")
     errors_of(ip).remember(ValueError("fixed since"), 5, "b")
     assert examples(ip)[:2] == ("Explain @cell:7", "Summarize the 3 cells of this notebook: @cells")
@@ -88,12 +88,12 @@ def test_what_stands_in_the_notebook_counts_where_a_page_tells_of_it() -> None:
         ([("a", "b"), ("a", "c")], "Plot @t"),
     ],
 )
-def test_only_a_plain_column_is_named(columns: list[Any], prompt: str) -> None:
+def test_plot_example_names_only_a_plain_column(columns: list[Any], prompt: str) -> None:
     """Numbers, line breaks, pairs and long names do not fit in a prompt."""
     table = pd.DataFrame([[1, 2]], columns=columns)
     assert examples(shell(t=table))[0] == prompt
 
 
-def test_a_table_that_cannot_be_looked_at_is_named_all_the_same() -> None:
+def test_plot_example_names_a_table_that_cannot_be_inspected() -> None:
     assert examples(shell(t=PETALS), busy)[0] == "Plot @t"
     assert examples(shell(t=DataFrame()))[0] == "Plot @t"

@@ -39,7 +39,7 @@ print(magic("agents", ""))
     assert warnings == ""
 
 
-def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
+def test_invalid_setting_is_ignored_with_a_warning() -> None:
     """The extension still loads, and valid settings count."""
     code = 'print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))'
     printed, warnings = tell(code, permissions="maybe", timeout=5.0)
@@ -47,7 +47,7 @@ def test_a_setting_that_makes_no_sense_is_left_out_and_said() -> None:
     assert "The setting Agentnb.permissions is ignored." in warnings
 
 
-def test_a_setting_that_was_refused_does_not_stop_a_reload() -> None:
+def test_extension_reloads_after_an_invalid_setting() -> None:
     """IPython keeps the invalid value among its own settings."""
     code = """
 magic("config", "Agentnb.agent = 3")
@@ -59,7 +59,7 @@ magic("agent", "/say here")
     assert "Traceback" not in warnings
 
 
-def test_a_session_started_or_opened_again_has_the_mcp_servers_of_the_settings(tmp_path: Path) -> None:
+def test_new_and_resumed_sessions_use_configured_mcp_servers(tmp_path: Path) -> None:
     code = f"""
 import os, agentnb
 from agentnb.host import current_host
@@ -83,7 +83,7 @@ names(agentnb.resume(session.tab_id))
     assert (printed, warnings) == (["[]", "['docs']", "['docs']", "['more']", "[]", "[]"], "")
 
 
-def test_a_session_opened_again_has_its_earlier_kernel_access_or_the_one_asked_for(tmp_path: Path) -> None:
+def test_resumed_session_keeps_kernel_access_unless_given(tmp_path: Path) -> None:
     code = f"""
 import os, agentnb
 os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
@@ -103,7 +103,7 @@ has(agentnb.resume(session.tab_id, kernel_tools=False))
     assert tell(code) == (["True", "False", "False", "True", "False"], "")
 
 
-def test_the_review_of_cells_is_one_setting_in_the_page_and_in_config() -> None:
+def test_page_and_config_share_the_cell_review_setting() -> None:
     """A choice in a page before the extension loads is kept; each shows the other's change."""
     code = """
 import asyncio
@@ -128,7 +128,7 @@ print(*shown())
     assert (printed[-3:], warnings) == (["after after", "first first", "after after"], "")
 
 
-def test_a_folder_is_trusted_and_no_more_by_magic_and_from_python(tmp_path: Path) -> None:
+def test_magic_and_python_trust_and_untrust_a_folder(tmp_path: Path) -> None:
     code = f"""
 import os, agentnb
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}
@@ -169,7 +169,7 @@ except agentnb.AgentnbError as error:
     ]
 
 
-def test_the_users_settings_file_counts_until_config_says_something_else(tmp_path: Path) -> None:
+def test_settings_file_applies_unless_config_overrides_it(tmp_path: Path) -> None:
     """It is read again after a change; ``%config`` and ``ipython_config.py`` take precedence."""
     (tmp_path / "settings.toml").write_text('agent = "claude"\ntimeout = 7\nview = "wrong"\n', encoding="utf-8")
     code = f"""
@@ -201,7 +201,7 @@ tell("agent", "timeout", "permissions")
     assert "settings.toml, line 3: view cannot be 'wrong'." in warnings
 
 
-def test_an_unknown_command_of_agents_names_the_one_that_does_it() -> None:
+def test_unknown_agents_command_suggests_the_right_one() -> None:
     """By a common synonym, otherwise by spelling; `%agents?` explains all."""
     code = """
 for word in ("start", "stop", "helth", "help"):
@@ -221,7 +221,7 @@ for word in ("start", "stop", "helth", "help"):
     assert warnings == ""
 
 
-def test_words_that_a_command_of_agents_does_not_know_are_refused() -> None:
+def test_agents_command_refuses_unknown_words() -> None:
     """They used to be ignored or taken for a client's name."""
     code = """
 for words in ("pair now", "known claude", "serve --port 8765"):
@@ -245,7 +245,7 @@ print(serving())
     assert warnings == ""
 
 
-def test_a_setting_that_names_what_is_not_there_is_told_at_once_with_the_place_that_names_it(tmp_path: Path) -> None:
+def test_setting_with_a_missing_target_warns_with_its_place(tmp_path: Path) -> None:
     """The user's file, `ipython_config.py` or `%config`; a later error names the place too."""
     path = tmp_path / "settings.toml"
     path.write_text('# mine\n\nmcp_servers = "none.json"\n', encoding="utf-8")
@@ -280,7 +280,7 @@ use("Hello")
     assert third.startswith("UsageError")
 
 
-def test_python_refuses_a_setting_that_names_what_is_not_there(tmp_path: Path) -> None:
+def test_python_refuses_a_setting_with_a_missing_target(tmp_path: Path) -> None:
     code = f"""
 import os
 os.environ["AGENTNB_CONFIG_DIR"] = {str(tmp_path)!r}

@@ -19,7 +19,7 @@ print(json.dumps([given.env, dict(configured("eliza", None, None, None).env)]))
 """
 
 
-def test_settings_of_the_local_model_when_set_are_variables_of_that_agent_alone() -> None:
+def test_local_model_settings_reach_only_the_local_agent() -> None:
     done = run_script(SCRIPT)
     of_local = {
         "AGENTNB_LOCAL_URL": "http://127.0.0.1:1/v1",

@@ -115,13 +115,13 @@ def test_no_known_attack_survives_any_renderer(attack: str) -> None:
 
 @given(TEXTS)
 @settings(max_examples=examples(400), deadline=None)
-def test_no_text_makes_anything_that_runs_or_loads(text: str) -> None:
+def test_no_text_renders_to_anything_that_runs_or_loads(text: str) -> None:
     check(harmless(text))
 
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=examples(200), deadline=None)
-def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
+def test_no_text_hides_the_elements_after_it(first: str, second: str) -> None:
     fences = Fences.around([first, second])
     document = f"{harmless(first, fences)}\n\n<div>mark</div>\n\n{harmless(second, fences)}\n\n<div>end</div>"
     check(document)
@@ -131,7 +131,7 @@ def test_no_text_swallows_what_follows_it(first: str, second: str) -> None:
 
 @given(ORDINARY, st.sampled_from(["", "python", "html"]))
 @settings(deadline=None)
-def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> None:
+def test_code_in_a_fence_stays_unchanged(code: str, language: str) -> None:
     marks = "`" * (max(map(len, re.findall("`+", code)), default=2) + 3)
     markdown = harmless(f"before\n\n{marks}{language}\n{code}\n{marks}\n\nafter")
     for renderer in ("commonmark", "mistune"):
@@ -140,7 +140,7 @@ def test_code_in_a_fence_reads_as_it_was_written(code: str, language: str) -> No
 
 @pytest.mark.parametrize("inside", ["- {}", "1. {}", "> {}", "- > {}"])
 @pytest.mark.parametrize("code", ["x = 1", "if a < b:", "<script>alert(1)</script>", "a[1](x) ![y](z)", "`b`"])
-def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code: str) -> None:
+def test_code_in_lists_and_quotes_stays_unchanged(inside: str, code: str) -> None:
     first = inside.format("```python")
     rest = re.sub(r"[^\s>]", " ", inside.format(""))
     markdown = harmless(f"{first}\n{rest}{code}\n{rest}```")
@@ -151,7 +151,7 @@ def test_code_inside_lists_and_quotes_reads_as_it_was_written(inside: str, code:
 @pytest.mark.parametrize(
     "code", ["a < b", "<b>", "x[1](y)", "List[int]", "a*b_c*d", "$HOME", "`` ` ``".strip("` ") or "`"]
 )
-def test_code_in_a_line_reads_as_it_was_written(code: str) -> None:
+def test_inline_code_stays_unchanged(code: str) -> None:
     markdown = harmless(f"see `` {code} `` there")
     for renderer, source in pages(markdown).items():
         assert (renderer, f"see {code} there") == (renderer, "".join(Page(source).text).strip())
@@ -192,12 +192,12 @@ def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
         ("java&#x73;cript:x", None),
     ],
 )
-def test_a_link_leads_to_the_web_to_mail_or_to_a_relative_place(target: str, expected: str | None) -> None:
+def test_link_allows_only_web_mail_and_relative_targets(target: str, expected: str | None) -> None:
     assert expected == safe_url(target)
 
 
 @pytest.mark.parametrize("unit", ["*a_", "*", "[a", "!a", "~~a", "**a "])
-def test_a_paragraph_when_it_has_thousands_of_marks_shows_them_as_text(unit: str) -> None:
+def test_paragraph_with_thousands_of_marks_shows_them_as_text(unit: str) -> None:
     """No mark remains that a renderer must pair; other paragraphs keep theirs."""
     text = harmless(f"**before**\n\nx{unit * 5_000}x\n\n*after*")
     before, middle, after = text.split("\n\n")
@@ -208,9 +208,7 @@ def test_a_paragraph_when_it_has_thousands_of_marks_shows_them_as_text(unit: str
 @pytest.mark.parametrize("between", ["`c`", "``c`d``", "\n", "\\`", "`<b>`", "$x$"])
 @pytest.mark.parametrize("mark", ["*a_", "[a", "~~a"])
 @pytest.mark.parametrize("start", ["x", "<div>\n", "<!-- x\n", "> ", "# x"])
-def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_text(
-    start: str, mark: str, between: str
-) -> None:
+def test_many_marks_between_other_elements_show_as_text(start: str, mark: str, between: str) -> None:
     """A renderer pairs the marks of a whole paragraph, also across other elements."""
     if start == "# x" and between == "\n":
         between = " "
@@ -241,11 +239,11 @@ def test_a_paragraph_when_other_things_stand_between_its_marks_shows_them_as_tex
         "\n$$\n- ",
     ],
 )
-def test_a_text_when_it_is_four_times_as_long_takes_about_four_times_the_time(unit: str) -> None:
+def test_processing_time_grows_linearly_with_text_length(unit: str) -> None:
     assert is_linear(lambda length: harmless("x" + unit * (length // len(unit))), 10_000)
 
 
-def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
+def test_paragraph_with_a_few_hundred_marks_keeps_them() -> None:
     text = " ".join(f"**word {number}**" for number in range(100))
     assert harmless(text) == text
 
@@ -263,7 +261,7 @@ def test_a_paragraph_when_it_has_some_hundred_marks_keeps_them() -> None:
         (r"\(x<script>\)", r"$x\lt script>$"),
     ],
 )
-def test_formulas_in_brackets_are_kept_with_dollar_signs(text: str, kept: str) -> None:
+def test_bracket_formulas_become_dollar_formulas(text: str, kept: str) -> None:
     """JupyterLab's MathJax and nbconvert render those; money and code do not change."""
     assert harmless(text) == kept
 
@@ -286,9 +284,7 @@ def test_formulas_in_brackets_are_kept_with_dollar_signs(text: str, kept: str) -
         ("Then\n$$\na \\\\\n- b \\\\\n$$", "Then\n$$a \\\\ - b \\\\ $$"),
     ],
 )
-def test_a_display_formula_when_its_lines_look_like_lists_headings_or_text_around_it_stays_whole(
-    text: str, kept: str
-) -> None:
+def test_display_formula_stays_whole_when_it_looks_like_markdown(text: str, kept: str) -> None:
     """It becomes one line; code, comments and formulas with empty lines do not change."""
     assert harmless(text) == kept
 
@@ -304,9 +300,7 @@ SIGNS_AROUND = st.sampled_from([("$$", "$$"), (r"\[", r"\]")])
 
 @given(TEX, AROUND, SIGNS_AROUND)
 @settings(max_examples=examples(200), deadline=None)
-def test_a_display_formula_of_any_lines_reaches_each_renderer_whole(
-    lines: list[str], around: str, signs: tuple[str, str]
-) -> None:
+def test_any_display_formula_reaches_each_renderer_whole(lines: list[str], around: str, signs: tuple[str, str]) -> None:
     """Each shows the whole formula as text, and no part of it as a list, heading or table."""
     source = "\n".join(lines)
     markdown = harmless(around.format(f"{signs[0]}\n{source}\n{signs[1]}"))

@@ -49,9 +49,7 @@ def scope(tmp_path: Path) -> Scope:
         (r"A plain \@name", []),
     ],
 )
-def test_a_mention_is_an_at_sign_at_the_start_of_a_word_outside_of_code(
-    prompt: str, labels: list[str], scope: Scope
-) -> None:
+def test_mention_is_an_at_sign_before_a_word_outside_code(prompt: str, labels: list[str], scope: Scope) -> None:
     assert labels == [attachment.label for attachment in attachments(prompt, [], scope)]
 
 
@@ -65,7 +63,7 @@ def test_a_mention_is_an_at_sign_at_the_start_of_a_word_outside_of_code(
         ("@READMI", ["@README"]),
     ],
 )
-def test_what_does_not_exist_is_named_with_what_comes_close(prompt: str, parts: list[str], scope: Scope) -> None:
+def test_unknown_mention_error_suggests_similar_names(prompt: str, parts: list[str], scope: Scope) -> None:
     with pytest.raises(UnknownMention) as raised:
         attachments(f"See {prompt}", [], scope)
     assert [] == [part for part in parts if part not in str(raised.value)]
@@ -81,7 +79,7 @@ def test_names_given_by_option_are_attached_once(scope: Scope) -> None:
     assert ["df", "model", "data/train.csv"] == [attachment.label for attachment in attached]
 
 
-def test_a_variable_is_shown_by_type_and_head_and_says_where_it_is_mentioned(scope: Scope) -> None:
+def test_variable_attachment_has_its_type_head_and_range(scope: Scope) -> None:
     (attachment,) = attachments("One\ntwo @df.", [], scope)
     assert isinstance(attachment, SimpleMessageAttachment)
     assert attachment.range is not None
@@ -94,14 +92,14 @@ def test_a_variable_is_shown_by_type_and_head_and_says_where_it_is_mentioned(sco
     assert "df: list, length 2\n[1, 2]" == attachment.model_representation
 
 
-def test_a_file_goes_by_its_address(scope: Scope) -> None:
+def test_file_attachment_has_address_size_and_type(scope: Scope) -> None:
     (attachment,) = attachments("@data/train.csv", [], scope)
     assert isinstance(attachment, MessageResourceAttachment)
     expected = ((scope.cwd / "data/train.csv").as_uri(), 8, "text/csv")
     assert expected == (attachment.uri, attachment.size_hint, attachment.content_type)
 
 
-def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: Scope) -> None:
+def test_cells_attachment_has_results_and_omits_the_oldest(scope: Scope) -> None:
     (attachment,) = attachments("@cells", [], scope)
     assert isinstance(attachment, SimpleMessageAttachment)
     assert "In [1]:\nx = 1\n\nIn [2]:\nx\nOut[2]:\n1" == attachment.model_representation
@@ -112,7 +110,7 @@ def test_cells_come_with_their_results_and_the_oldest_are_left_out_first(scope: 
 
 
 @given(st.text(alphabet="@ab.:/\\`\"'~ \n()"))
-def test_any_prompt_is_understood_or_refused_in_words(prompt: str) -> None:
+def test_any_prompt_is_parsed_or_fails_with_a_hint(prompt: str) -> None:
     try:
         understood = attachments(prompt, [], scope_with(Path(__file__).parent, {"a": 1})) is not None
     except (UnknownMention, OutsideWorkspace) as error:

@@ -79,7 +79,7 @@ def attached(shell: Any, prompt: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_cell_is_attached_with_what_it_printed_showed_and_gave(shell: Any) -> None:
+def test_cell_mention_attaches_its_code_and_all_outputs(shell: Any) -> None:
     """The picture is its own attachment, named in the text at its place."""
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": PNG, "text__plain": "<Figure>"})
@@ -92,13 +92,13 @@ def test_a_cell_is_attached_with_what_it_printed_showed_and_gave(shell: Any) -> 
     assert attached(shell, "@output:1") == [("output:1", text.partition("plot()\n")[2]), ("output:1 picture 1", PNG)]
 
 
-def test_the_value_of_a_cell_is_known_as_text_before_ipython_9(shell: Any) -> None:
+def test_cell_value_is_attached_as_text_before_ipython_9(shell: Any) -> None:
     del shell.history_manager.outputs
     shell.history_manager.output_hist_reprs[3] = "  a\n0 1"
     assert attached(shell, "@cell:3") == [("cell:3", "In [3]:\ndf\nOut[3]:\n  a\n0 1")]
 
 
-def test_displays_belong_to_the_cell_that_runs_and_are_replaced_updated_and_cleared(shell: Any) -> None:
+def test_displays_of_the_running_cell_are_updated_and_cleared(shell: Any) -> None:
     outputs, publish = outputs_of(shell), shell.display_pub.publish
     begin(shell, 1)
     publish(data={"text__plain": "first"}, display_id="it")
@@ -118,7 +118,7 @@ def test_displays_belong_to_the_cell_that_runs_and_are_replaced_updated_and_clea
     assert outputs_of_cell(outputs, 1) == []
 
 
-def test_the_latest_figure_is_attached_alone(shell: Any) -> None:
+def test_plot_mention_attaches_only_the_latest_figure(shell: Any) -> None:
     """From the latest cell with a figure; a variable named ``plot`` takes precedence."""
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": PNG})
@@ -149,12 +149,12 @@ def test_a_figure_without_a_picture_is_attached_as_text(shell: Any) -> None:
         ("@output:9", "names no cell. Cells 1 to 3 have been run"),
     ],
 )
-def test_a_mention_of_outputs_that_are_not_there_says_so(shell: Any, mention: str, why: str) -> None:
+def test_mention_of_missing_outputs_is_refused_with_the_reason(shell: Any, mention: str, why: str) -> None:
     with pytest.raises(UnknownMention, match=why):
         attached(shell, mention)
 
 
-def test_a_picture_that_is_too_large_is_not_kept_but_told(shell: Any) -> None:
+def test_picture_that_is_too_large_is_left_out_with_a_note(shell: Any) -> None:
     """The attachment says what is left out, also for the chat."""
     begin(shell, 1)
     shell.display_pub.publish(data={"image__png": "A" * (LARGEST_PICTURE * 2)})
@@ -165,7 +165,7 @@ def test_a_picture_that_is_too_large_is_not_kept_but_told(shell: Any) -> None:
     assert outputs_of_cell(outputs_of(shell), 1) == [{"image/png": LARGEST_PICTURE * 2 * 3 // 4}]
 
 
-def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:
+def test_oldest_displays_are_dropped_beyond_a_total_size(shell: Any) -> None:
     """A kernel that draws all day keeps about 32 MB, and always the latest display."""
     large = base64.b64encode(b"\0" * (LARGEST_PICTURE - 10)).decode()
     for count in range(1, 12):
@@ -176,7 +176,7 @@ def test_displays_are_forgotten_by_size_the_oldest_first(shell: Any) -> None:
     assert outputs.last_figure == 11
 
 
-def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -> None:
+def test_selection_added_to_a_message_keeps_its_code(shell: Any) -> None:
     """The same code has one name; the oldest are forgotten."""
     from agentnb.ipython.cells import quotes_of
     from agentnb.server.lab_messages import QuoteParams
@@ -191,7 +191,7 @@ def test_selected_code_that_was_added_to_a_message_stays_as_it_was(shell: Any) -
     assert (own.of(1), own.of(2) is not None) == (None, True)
 
 
-def test_outputs_that_a_page_tells_of_two_cells_with_one_id_are_taken_from_the_kernel(shell: Any) -> None:
+def test_outputs_are_from_the_kernel_when_cells_share_an_id(shell: Any) -> None:
     begin(shell, 1)
     shell.display_pub.publish(data={"text__plain": "its own"})
     answers = [CellOutputsParams(cell_id="same", outputs=[{"data": {"text/plain": text}}]) for text in ("a", "b")]

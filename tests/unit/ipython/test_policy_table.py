@@ -46,13 +46,13 @@ RECORD = Record(
 )
 
 
-def test_without_rules_it_says_what_holds() -> None:
+def test_table_without_rules_shows_the_defaults() -> None:
     """The defaults, the floors, the paths of the files."""
     text = repr(PolicyTable(policy()))
     assert all(words in text for words in ("/c/policy.toml", "/d/audit.jsonl", "Always asks", "no decisions yet"))
 
 
-def test_every_rule_stands_with_its_source() -> None:
+def test_table_shows_every_rule_with_its_source() -> None:
     """The user's, a card's, the project's; also patterns and bypasses."""
     rules = (
         InForce(AccessRule(action="allow", command=("ls *",)), "user", "policy.toml rule 1"),
@@ -78,19 +78,19 @@ def test_every_rule_stands_with_its_source() -> None:
     assert "settings sensitive **/*.csv [sensitive]" in lines
 
 
-def test_decisions_are_a_table_that_renders_nothing_of_the_agents() -> None:
+def test_decisions_table_escapes_the_text_of_agents() -> None:
     table = PolicyTable(policy(records=(RECORD,)))
     assert "2026-01-02 03:04:05  claude  execute ls | wc <b>  medium    allow (session)  user" in repr(table)
     markdown = table._repr_markdown_()
     assert ("<b>" in markdown, "\\|" in markdown, "| --- |" in markdown) == (False, True, True)
 
 
-def test_it_says_when_changes_of_cells_are_reviewed() -> None:
+def test_table_shows_when_cell_changes_are_reviewed() -> None:
     assert "Cell changes are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
     assert "are reviewed after they are made" in repr(PolicyTable(policy(cell_review="after")))
 
 
-def test_it_says_whether_the_folder_is_trusted_and_what_to_type() -> None:
+def test_table_shows_if_the_folder_is_trusted_and_how_to_trust() -> None:
     text = repr(PolicyTable(policy(trusted_folders=("/home/ada/work",))))
     assert "/w is not trusted" in text
     assert "`%agents trust` trusts it. (Trusted: /home/ada/work.)" in text

@@ -136,29 +136,29 @@ CASES = [
 
 
 @pytest.mark.parametrize(("cell", "expected"), CASES)
-def test_a_cell_becomes_the_python_that_the_table_says(cell: str, expected: str) -> None:
+def test_cell_becomes_the_expected_python(cell: str, expected: str) -> None:
     assert expected == transformed(cell)
 
 
 @pytest.mark.parametrize("cell", [cell for cell, _ in CASES])
-def test_rewriting_twice_changes_nothing_more(cell: str) -> None:
+def test_second_rewrite_changes_nothing(cell: str) -> None:
     once = transformed(cell)
     assert once == awaited(once)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_and_wide_characters_before_the_call_are_kept(end: str) -> None:
+def test_rewrite_keeps_line_ends_and_wide_characters(end: str) -> None:
     source = f"'é🙂\u2028'; x = 1{end}{s('a')}{end}"
     assert source.replace(s("a"), a("a")) == awaited(source)
 
 
 @given(st.text())
-def test_any_text_passes_unharmed(source: str) -> None:
+def test_rewrite_leaves_arbitrary_text_unchanged(source: str) -> None:
     assert source == awaited(source)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1))
-def test_any_prompt_on_one_line_arrives_as_it_was_typed(prompt: str) -> None:
+def test_one_line_prompt_arrives_as_typed(prompt: str) -> None:
     if prompt.strip() in {"", "?", "??"} or prompt.rstrip().endswith("\\"):
         return
     call = ast.parse(transformed(f"%agent {prompt}")).body[0]

@@ -41,7 +41,7 @@ def offered(mentions: ShellMentions, start: str, cwd: Path) -> list[tuple[str, s
     return [(one.text, one.kind, one.detail) for one in mentions.suggest(start, cwd)]
 
 
-def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_suggestions_describe_variables_and_cells(mentions: ShellMentions, tmp_path: Path) -> None:
     """Everything is offered before the user types, even a failing object."""
     assert offered(mentions, "", tmp_path)[:8] == [
         ("cells", "cell", "all 2 that were run"),
@@ -55,13 +55,13 @@ def test_variables_come_with_type_and_size_cells_with_their_first_line(mentions:
     ]
 
 
-def test_suggestions_have_modules_last_and_no_names_of_the_shell(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_suggestions_put_modules_last_and_omit_shell_names(mentions: ShellMentions, tmp_path: Path) -> None:
     """`@` and Enter takes the first; prompts are not about IPython's `open`."""
     assert [text for text, _, _ in offered(mentions, "", tmp_path)][-2:] == ["fit.py", "json"]
     assert [text for text, _, _ in offered(mentions, "o", tmp_path)] == ["broken", "json"]
 
 
-def test_suggestions_when_a_name_is_used_again_bring_it_to_the_front(tmp_path: Path) -> None:
+def test_suggestions_put_recently_used_names_first(tmp_path: Path) -> None:
     """From the cell that ran last, and in it the last name."""
     cells = ["", "a = b = c = 1", "a", "print(c, b)", "never_run(a)"]
     history = SimpleNamespace(input_hist_raw=cells, output_hist_reprs={})
@@ -72,22 +72,22 @@ def test_suggestions_when_a_name_is_used_again_bring_it_to_the_front(tmp_path: P
     assert kinds == ["b", "c", "a", "d"]
 
 
-def test_names_that_begin_as_typed_come_before_those_that_hold_it(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_suggestions_put_prefix_matches_first(mentions: ShellMentions, tmp_path: Path) -> None:
     assert [text for text, _, _ in offered(mentions, "FRAME", tmp_path)] == ["frame", "subframe"]
 
 
-def test_folders_are_looked_into(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_suggestions_include_files_in_folders(mentions: ShellMentions, tmp_path: Path) -> None:
     assert offered(mentions, "data/r", tmp_path) == [("data/rows.csv", "file", "")]
 
 
-def test_only_so_many_are_offered(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_number_of_suggestions_is_limited(mentions: ShellMentions, tmp_path: Path) -> None:
     """Nobody reads a list of a thousand files."""
     for number in range(2 * MOST):
         (tmp_path / f"f{number}").touch()
     assert len(mentions.suggest("", tmp_path)) == MOST
 
 
-def test_what_is_mentioned_is_attached_and_the_rest_is_prose(mentions: ShellMentions, tmp_path: Path) -> None:
+def test_chat_prompt_attaches_only_known_mentions(mentions: ShellMentions, tmp_path: Path) -> None:
     """Each once; unknown names, code and files outside the workspace are ignored."""
     attachments = mentions.attach("@frame and @frame, @nobody, `@subframe`, @cell:1, @../secret, @fit.py", tmp_path)
     assert [attachment.label for attachment in attachments] == ["frame", "cell:1", "fit.py"]
@@ -104,7 +104,7 @@ class Watched:
         return "a watched object"
 
 
-def test_objects_are_looked_at_on_the_main_thread_only(tmp_path: Path) -> None:
+def test_objects_are_inspected_only_on_the_main_thread(tmp_path: Path) -> None:
     tools, watched = Tools(), Watched()
     tools.shell.user_ns["watched"] = watched
     attachments = tools.during(asyncio.to_thread(tools.mentions.attach, "What is @watched?", tmp_path))
@@ -115,7 +115,7 @@ def test_objects_are_looked_at_on_the_main_thread_only(tmp_path: Path) -> None:
     assert watched.threads == {threading.main_thread()}
 
 
-def test_objects_while_the_kernel_is_busy_are_described_by_their_type(tmp_path: Path) -> None:
+def test_objects_are_described_by_type_when_the_kernel_is_busy(tmp_path: Path) -> None:
     tools, watched = Tools(), Watched()
     tools.shell.user_ns.update(watched=watched, other=watched)
     mentions = ShellMentions(tools.shell, tools.job_queue, patience=0.01)

@@ -80,7 +80,7 @@ def denied(**more: Any) -> ToolCallResponsePart:
     return ToolCallResponsePart(tool_call=call)
 
 
-def test_done_calls_between_two_texts_are_one_line_that_opens() -> None:
+def test_successful_calls_between_texts_collapse_to_one_line() -> None:
     """With the thoughts about them; failed calls and those with a picture stay separate."""
     image = ToolBlockContent(block={"type": "image", "mimeType": "image/png", "data": PIXEL})
     made = transcript(
@@ -103,19 +103,19 @@ def test_done_calls_between_two_texts_are_one_line_that_opens() -> None:
     assert "**Failed.** No such file" in made
 
 
-def test_fences_when_the_agent_wrote_backticks_in_another_part_are_longer() -> None:
+def test_fences_are_longer_than_backticks_in_other_parts() -> None:
     """No text of the agent can end a block of another part; a running turn keeps its parts."""
     made = transcript(turn(text("Look: ```` and `````"), tool(tool_input="{}")))
     assert "``````json\n{}\n``````" in made
 
 
-def test_a_terminal_shows_its_command_output_and_exit_code_without_escape_sequences() -> None:
+def test_terminal_shows_output_without_escape_sequences() -> None:
     terminal = TerminalView(id="x", command="make", output="\x1b[31mred\x1b[0m\n", exit_code=2, exited=True)
     made = turn(tool(details=ToolCallDetails(content=(ToolTerminalContent(terminal_id="x"),))))
     assert "```console\n$ make\nred\n[exit code 2]\n```" in transcript(made, terminals=[terminal])
 
 
-def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
+def test_transcript_keeps_safe_pictures_and_omits_others() -> None:
     png = {"type": "image", "mimeType": "image/png", "data": PIXEL}
     assert f"![picture](data:image/png;base64,{PIXEL})" == transcript(turn(ContentResponsePart(id="p", block=png)))
     for why, block in {
@@ -143,18 +143,18 @@ def test_a_picture_is_kept_and_a_drawing_that_can_hold_script_is_not() -> None:
         ({}, "*The agent gave no answer.*"),
     ],
 )
-def test_how_a_turn_ended_is_told_unless_it_ended_as_it_should(ending: dict[str, Any], expected: str) -> None:
+def test_transcript_ends_with_the_outcome_of_the_turn(ending: dict[str, Any], expected: str) -> None:
     assert expected == transcript(turn(**ending))
 
 
-def test_a_turn_that_runs_and_has_no_parts_yet_is_not_said_to_have_ended() -> None:
+def test_running_turn_without_parts_is_described_as_running() -> None:
     running = ActiveTurn(id="t", message=MESSAGE, response_parts=())
     sentence = "The turn is still running: the agent has not answered yet."
     assert transcript(running) == f"*{sentence}*"
     assert plain_text(running) == sentence
 
 
-def test_an_unknown_update_is_shown_and_not_dropped() -> None:
+def test_transcript_keeps_an_unknown_update() -> None:
     made = transcript(turn(RawResponsePart(id="p", name="new_<b>", payload={"x": "```</details>"})))
     assert '"x": "```&lt;' not in made
     assert '````json\n{\n  "x": "```</details>"\n}\n````' in made
@@ -162,7 +162,7 @@ def test_an_unknown_update_is_shown_and_not_dropped() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two: str) -> None:
+def test_transcript_is_harmless_for_any_text_of_the_agent(one: str, two: str) -> None:
     details = ToolCallDetails(
         kind=one,
         locations=(ToolCallLocation(path=two),),
@@ -192,7 +192,7 @@ def test_whatever_an_agent_writes_anywhere_its_record_is_harmless(one: str, two:
     check(transcript(made, terminals=[terminal]))
 
 
-def test_what_code_printed_before_it_failed_keeps_its_lines() -> None:
+def test_output_before_a_failure_keeps_its_lines() -> None:
     """The agent's fence around the traceback is not part of the output."""
     output = ToolTextContent(text="step 1\nstep 2\n```\nZeroDivisionError: division by zero\n```")
     run = ToolCallRun(started_at=1, ended_at=2, content=(output,))
@@ -200,13 +200,13 @@ def test_what_code_printed_before_it_failed_keeps_its_lines() -> None:
     assert "```\nstep 1\nstep 2\nZeroDivisionError: division by zero\n```" in made
 
 
-def test_plain_text_has_no_markup_of_ours() -> None:
+def test_plain_text_adds_no_markup() -> None:
     made = turn(ReasoningResponsePart(id="p", content="Hm."), tool(), text("*Done*"), usage=UsageInfo(output_tokens=3))
     assert "(thinking) Hm.\n\n[Edit `fit.py` · done]\n\n*Done*\n\nTokens: 3 out" == plain_text(made)
 
 
 @given(st.lists(st.text(alphabet="ab\n", min_size=1), min_size=1, max_size=6), st.lists(st.integers(0, 20), max_size=8))
-def test_text_read_while_it_grows_is_the_text_read_at_the_end(parts: list[str], stops: list[int]) -> None:
+def test_text_read_in_steps_equals_the_final_text(parts: list[str], stops: list[int]) -> None:
     reader, read = GrowingText(), ""
     for stop in sorted(stops):
         texts, left = [], stop
@@ -220,7 +220,7 @@ def test_text_read_while_it_grows_is_the_text_read_at_the_end(parts: list[str], 
     assert "\n\n".join(parts) == read
 
 
-def test_a_running_tool_call_is_read_once_it_has_settled() -> None:
+def test_growing_text_includes_a_tool_call_once_it_ends() -> None:
     running = ToolCallRunningState(
         tool_call_id="c1", tool_name="t", display_name="T", invocation_message="", confirmed="not-needed"
     )

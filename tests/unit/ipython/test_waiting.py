@@ -60,7 +60,7 @@ class Ticks:
 
 
 @pytest.mark.parametrize("doing", [interrupt, interrupt_unheard], ids=["anywhere", "where-exceptions-are-swallowed"])
-def test_an_interrupt_cancels_the_turn_wherever_it_arrives(doing: Callable[[], None], start: Start) -> None:
+def test_interrupt_cancels_the_turn_wherever_it_arrives(doing: Callable[[], None], start: Start) -> None:
     turn = start().prompt("/slow 100000 1")
     with pytest.raises(AgentInterrupted, match="The turn was cancelled"):
         block_on(turn, Ticks(doing), timeout=PATIENCE)
@@ -75,7 +75,7 @@ def test_a_second_interrupt_does_not_wait_for_the_agent(start: Start) -> None:
     assert turn.state == "cancelled"
 
 
-def test_an_interrupt_ends_turn_wait_and_the_turn(start: Start) -> None:
+def test_interrupt_ends_turn_wait_and_cancels_the_turn(start: Start) -> None:
     """``turn.wait()`` raises KeyboardInterrupt."""
     turn = start().prompt("/slow 100000 1")
     interrupter = threading.Thread(target=interrupt_who_waits)
@@ -86,7 +86,7 @@ def test_an_interrupt_ends_turn_wait_and_the_turn(start: Start) -> None:
     assert turn.state == "cancelled"
 
 
-def test_the_handler_before_is_put_back_and_one_that_ignores_is_left() -> None:
+def test_waiting_restores_the_handler_and_keeps_an_ignored_signal() -> None:
     heard: list[int] = []
 
     def hear(number: int, _frame: FrameType | None) -> None:

@@ -18,7 +18,7 @@ session.close()
 """
 
 
-def test_agents_are_started_with_the_extension_and_used_by_the_first_session() -> None:
+def test_first_session_uses_the_preloaded_agent() -> None:
     done = run_script(SCRIPT)
     assert done.stdout.splitlines()[-1:] == ["warm 1"], done.stderr
     assert "no-such-agent is not preloaded" in done.stderr

@@ -46,7 +46,7 @@ def theirs(page: Page, **params: object) -> list[tuple[str, str]]:
     return [(one["title"], one["cwd"]) for one in answer["sessions"]]
 
 
-def test_what_only_the_agent_keeps_is_listed_and_taken_over(kernel: MakeHost, folder: Path) -> None:
+def test_page_lists_and_opens_sessions_that_only_the_agent_has(kernel: MakeHost, folder: Path) -> None:
     """A logged session is not listed twice; an opened one has its transcript and is logged from its next turn."""
     host = kernel()
     page = page_of(host)
@@ -62,8 +62,7 @@ def test_what_only_the_agent_keeps_is_listed_and_taken_over(kernel: MakeHost, fo
     assert set(uris(page)) == {stays, conversation.session.uri}
 
 
-def test_a_conversation_that_ends_before_the_log_is_written_is_known_by_its_agents_id(kernel: MakeHost) -> None:
-    """A slow or locked log file must not lose the agent's session id."""
+def test_agent_session_id_is_logged_when_the_log_was_locked(kernel: MakeHost) -> None:
     host = kernel()
     page = page_of(host)
     prompted(host, page, "/say the file is there")
@@ -76,7 +75,7 @@ def test_a_conversation_that_ends_before_the_log_is_written_is_known_by_its_agen
     assert recorder.store.load(uri).record.agent_session is not None
 
 
-def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_that_is_possible(
+def test_closed_conversation_is_logged_once_writing_is_possible(
     kernel: MakeHost,
 ) -> None:
     """By then the conversation is closed and its agent is gone."""
@@ -92,7 +91,7 @@ def test_a_conversation_whose_last_words_could_not_be_written_is_written_when_th
     assert "Since then the log has been written again." in host.loop.call(lambda: recorder.note)
 
 
-def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel: MakeHost, tmp_path: Path) -> None:
+def test_agent_session_in_an_unknown_folder_is_refused(kernel: MakeHost, tmp_path: Path) -> None:
     """Refuses the root or another project and leaves no tab; accepts a folder with logged conversations."""
     host = kernel()
     page, known = page_of(host), tmp_path / "known"
@@ -108,12 +107,12 @@ def test_a_folder_that_an_agent_names_is_no_workspace_unless_it_is_known(kernel:
     assert len(host.conversations) == 1
 
 
-def test_an_agent_that_is_unknown_is_said(kernel: MakeHost) -> None:
+def test_unknown_agent_is_reported(kernel: MakeHost) -> None:
     page = page_of(kernel())
     assert "nobody" in refused(page, "listAgentSessions", agent="nobody")
 
 
-def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
+def test_page_measures_and_deletes_stored_conversations(kernel: MakeHost, tmp_path: Path) -> None:
     """A dry run only counts; open conversations stay."""
     first = kernel()
     for number in range(3):
@@ -136,7 +135,7 @@ def test_the_page_measures_and_clears_what_is_kept(kernel: MakeHost, tmp_path: P
     assert changed(action="compact")[1] == 0
 
 
-def test_the_page_exports_repairs_and_imports_what_is_kept(kernel: MakeHost, tmp_path: Path) -> None:
+def test_page_exports_repairs_and_imports_conversations(kernel: MakeHost, tmp_path: Path) -> None:
     """All go to one file and back; the oldest beyond a size are deleted; a bad path or size is refused."""
     first = kernel()
     for number in range(3):

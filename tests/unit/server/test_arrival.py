@@ -27,7 +27,7 @@ def arrive(host: Host, frontend: Frontend) -> None:
     taken.wait(0.3)
 
 
-def test_who_waits_for_a_page_is_woken_whenever_it_comes() -> None:
+def test_waiter_wakes_whenever_the_page_arrives() -> None:
     """The page may arrive between any two steps of the wait; no waiter may miss it."""
 
     def at(number: int) -> Step:

@@ -41,7 +41,7 @@ def wait(kernel: Kernel, seconds: float) -> None:
     kernel.loop.advance(round(seconds * 1000))
 
 
-def test_a_page_that_is_silent_for_long_is_gone_and_back_when_it_speaks() -> None:
+def test_silent_page_is_gone_until_it_introduces_itself() -> None:
     """Also a hidden page. It must introduce itself again."""
     kernel = Kernel(known=True)
     say(kernel, "visibility", {"visible": False})
@@ -54,7 +54,7 @@ def test_a_page_that_is_silent_for_long_is_gone_and_back_when_it_speaks() -> Non
 
 
 @pytest.mark.parametrize("back", [CLIENT, OTHER])
-def test_a_page_that_leaves_may_only_be_loading_anew(back: str) -> None:
+def test_page_stays_attached_when_it_reloads(back: str) -> None:
     """It comes back as the same client (the browser keeps the id) or another."""
     kernel = Kernel(known=True)
     say(kernel, "leave")
@@ -68,7 +68,7 @@ def test_a_page_that_leaves_may_only_be_loading_anew(back: str) -> None:
     assert is_attached(kernel)
 
 
-def test_a_page_that_left_and_does_not_come_back_is_gone_within_a_minute() -> None:
+def test_page_that_left_is_gone_when_it_does_not_return() -> None:
     """Meanwhile it gets only the root's news."""
     kernel = Kernel(known=True)
     say(kernel, "leave")
@@ -77,7 +77,7 @@ def test_a_page_that_left_and_does_not_come_back_is_gone_within_a_minute() -> No
     assert not is_attached(kernel)
 
 
-def test_while_the_kernel_receives_nothing_no_page_counts_as_gone() -> None:
+def test_page_stays_attached_while_the_kernel_is_blocked() -> None:
     """A cell blocks the kernel for an hour: changes are still sent and permission requests still asked."""
     kernel = Kernel(known=True)
     begin = kernel.loop.time()
@@ -96,7 +96,7 @@ class Kept(ManualLoop):
         function(*args)
 
 
-def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> None:
+def test_blocked_time_counts_while_the_loop_does_not_run() -> None:
     """The blocked time runs from the probe to its answer; a prompt answer means no blocked time."""
 
     async def blocked() -> list[float]:
@@ -116,7 +116,7 @@ def test_a_kernel_is_deaf_while_the_loop_that_pages_speak_on_does_not_run() -> N
     assert run(blocked()) == [0.0, 300.0, 300.0]
 
 
-def test_a_loop_that_was_closed_says_nothing_and_the_next_one_is_asked() -> None:
+def test_blocked_time_ignores_a_closed_loop_and_uses_the_next() -> None:
     """A subshell's loop closes when the subshell ends."""
     clock = Kept()
     blocked = BlockedTime(clock)
@@ -138,7 +138,7 @@ def test_a_loop_that_was_closed_says_nothing_and_the_next_one_is_asked() -> None
     assert (closed, run(speak_and_block())) == (0.0, 7.0)
 
 
-def test_without_a_loop_the_kernel_counts_as_responsive() -> None:
+def test_kernel_without_a_loop_counts_as_responsive() -> None:
     clock = Kept()
     blocked = BlockedTime(clock)
     blocked.record_message()
@@ -156,7 +156,7 @@ def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[st
     return [envelope for envelope in heard if envelope.get("origin", {}).get("clientSeq") == seq]
 
 
-def test_an_action_that_comes_twice_is_done_once_and_not_refused() -> None:
+def test_resent_action_is_applied_once_and_marked_as_repeated() -> None:
     """A page that is not sure sends it again, also after it introduced itself again."""
     kernel = Kernel(known=True)
     rename = {"type": "session/titleChanged", "title": "mine"}
@@ -172,7 +172,7 @@ def test_an_action_that_comes_twice_is_done_once_and_not_refused() -> None:
     assert conversation.session.state.title == "another's"
 
 
-def test_a_refused_action_that_comes_twice_is_refused_twice() -> None:
+def test_rejected_action_is_rejected_again_when_resent() -> None:
     kernel = Kernel(known=True)
     forged = {"type": "session/ready"}
     answers = [*dispatched(kernel, 1, forged), *dispatched(kernel, 1, forged)]
@@ -181,7 +181,7 @@ def test_a_refused_action_that_comes_twice_is_refused_twice() -> None:
     ] * 2
 
 
-def test_a_pages_coming_and_going_is_told(agentnb_events: Events) -> None:
+def test_events_report_each_change_of_a_page(agentnb_events: Events) -> None:
     """Events report each change of visibility, a resync, that the page left, and that it is gone."""
     kernel = Kernel(known=False)
     initialize(kernel, CLIENT)

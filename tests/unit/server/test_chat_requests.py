@@ -31,7 +31,7 @@ def page(host: Host) -> Page:
     return page
 
 
-def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looked_for(
+def test_refresh_finds_an_agent_installed_meanwhile(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every page learns of it: installed agents come first, by rank, without an install command."""
@@ -50,16 +50,14 @@ def test_an_agent_that_was_installed_meanwhile_is_found_when_a_page_has_it_looke
 
 @pytest.mark.parametrize("method", ["complete", "suggestPrompts", "restartAgent", "forkSession", "openSession"])
 @pytest.mark.parametrize(("params", "code"), [({}, -32602), ({"channel": "eliza:/none", "start": ""}, -32001)])
-def test_a_senseless_request_is_answered_with_an_error(
+def test_invalid_request_gets_an_error_answer(
     page: Page, conversation: Conversation, method: str, params: dict[str, Any], code: int
 ) -> None:
     """Also from methods that answer later."""
     assert page.ask(method, params)["error"]["code"] == code
 
 
-def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
-    page: Page, conversation: Conversation
-) -> None:
+def test_open_tab_starts_its_agent_before_the_first_prompt(page: Page, conversation: Conversation) -> None:
     """Several views open one session; the mode chosen in it holds for the first prompt."""
     session = Session(conversation)
     assert (session.state.lifecycle, session.state.modes, session.state.agent_process) == ("creating", None, None)
@@ -79,7 +77,7 @@ def test_a_tab_that_someone_will_write_in_has_its_agent_before_the_first_prompt(
     assert (conversation.session_id, conversation.agent) == (opened, agent)
 
 
-def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page, tmp_path: Path) -> None:
+def test_tab_says_how_to_install_an_agent_that_cannot_start(page: Page, tmp_path: Path) -> None:
     """The error is in the session's state and its tab is marked; the transcript stays empty."""
     spec = replace(custom(["no-such-agent"], name="missing"), install="npm install missing")
     missing = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
@@ -92,7 +90,7 @@ def test_a_tab_whose_agent_cannot_be_started_early_says_what_to_type(page: Page,
     assert missing.channels.summary.status == SessionStatus.ERROR | SessionStatus.IS_READ
 
 
-def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conversation: Conversation) -> None:
+def test_fork_copies_a_session_when_the_agent_supports_it(page: Page, conversation: Conversation) -> None:
     """The copy is a tab with the same turns; a running agent's state has the capability."""
     Session(conversation).prompt("/say my cat").wait(PATIENCE)
     process = conversation.session.state.agent_process
@@ -105,7 +103,7 @@ def test_a_session_is_copied_where_its_agent_says_that_it_can(page: Page, conver
     assert copy.session_id not in (None, conversation.session_id)
 
 
-def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conversation, tmp_path: Path) -> None:
+def test_impossible_fork_is_refused_with_the_reason(page: Page, conversation: Conversation, tmp_path: Path) -> None:
     """A turn is running, or the agent cannot copy sessions; no tab remains."""
     spec = custom([sys.executable, str(AGENTS / "keeps.py"), "list"], name="keeps")
     other = page.host.loop.call(lambda: page.host.open(spec, cwd=tmp_path))
@@ -123,7 +121,7 @@ def test_a_session_that_cannot_be_copied_says_why(page: Page, conversation: Conv
     assert len(page.host.conversations) == 2
 
 
-def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_settings(tmp_path: Path) -> None:
+def test_tab_opened_in_the_chat_uses_configured_mcp_servers(tmp_path: Path) -> None:
     """Both a new tab and one from the log; an error in the settings is reported, and no tab remains."""
     servers: dict[str, Any] = {"docs": {"url": "https://x.test/mcp"}}
     host = Host(log=tmp_path / "log.db")
@@ -148,7 +146,7 @@ def test_a_tab_opened_in_the_chat_has_the_mcp_servers_and_variables_of_the_setti
         host.close()
 
 
-def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversation: Conversation) -> None:
+def test_draft_reaches_other_and_later_windows(page: Page, conversation: Conversation) -> None:
     """The sending window does not get it; a window opened later gets it in its handshake, until it is sent."""
     uri = conversation.chat.uri
     messages: Queue[tuple[str, dict[str, Any]]] = Queue()
@@ -170,7 +168,7 @@ def test_a_draft_reaches_the_other_windows_and_later_ones(page: Page, conversati
     assert messages.get(timeout=PATIENCE)[1]["result"]["drafts"] == {}
 
 
-def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversation) -> None:
+def test_draft_is_kept_out_of_state_and_log(page: Page, conversation: Conversation) -> None:
     """A draft may hold a secret pasted by mistake."""
     before = (page.host.root.index, conversation.chat.index, conversation.session.index)
     page.say("draft", {"channel": conversation.chat.uri, "text": "sk-secret"})
@@ -180,7 +178,7 @@ def test_a_draft_is_in_no_state_and_no_log(page: Page, conversation: Conversatio
     assert page.ready()["result"]["drafts"] == {conversation.chat.uri: "sk-secret"}
 
 
-def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, conversation: Conversation) -> None:
+def test_page_reads_a_file_in_byte_ranges_and_by_lines(page: Page, conversation: Conversation) -> None:
     """Each answer has the file's size and time of change; lines can be read from either end."""
     data = bytes(range(256)) * 5
     (conversation.cwd / "a b\n€.bin").write_bytes(data)
@@ -201,7 +199,7 @@ def test_a_page_reads_a_file_range_by_range_and_byte_by_byte(page: Page, convers
     assert page.ask("readFile", {**log, "tail": 2, "length": 3})["buffers"][0] == b"\n3\n"
 
 
-def test_a_page_is_given_nothing_secret_and_nothing_outside(
+def test_page_cannot_read_secret_or_outside_files(
     page: Page, conversation: Conversation, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """However the path is written; the error says what to do."""
@@ -231,7 +229,7 @@ def test_a_page_is_given_nothing_secret_and_nothing_outside(
     ]
 
 
-def test_a_name_that_is_no_text_is_listed_as_one(page: Page, conversation: Conversation) -> None:
+def test_file_name_with_invalid_bytes_is_listed_as_text(page: Page, conversation: Conversation) -> None:
     """The invalid bytes are replaced, as JSON has no bytes."""
     (conversation.cwd / os.fsdecode(b"a\xff")).touch()
     (entry,) = page.ask("listFiles", {"channel": conversation.chat.uri})["result"]["entries"]

@@ -39,7 +39,7 @@ def client_of(conversation: Conversation) -> DeliveryClient:
     return client
 
 
-def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversation) -> None:
+def test_client_is_blocked_after_two_unacknowledged_flushes(conversation: Conversation) -> None:
     """The kernel waits for a client that speaks but does not acknowledge."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
@@ -50,7 +50,7 @@ def test_two_flushes_may_be_unacknowledged_and_no_more(conversation: Conversatio
     assert (before, client.blocked(9.0, 1.4)) == (True, False)
 
 
-def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversation) -> None:
+def test_client_that_cannot_be_heard_gets_flushes_rarely(conversation: Conversation) -> None:
     """A running cell may keep the kernel from receiving, while the page still reads."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
@@ -59,7 +59,7 @@ def test_a_client_that_cannot_be_heard_is_sent_on_seldom(conversation: Conversat
     assert [client.blocked(1.1 + UNHEARD_SECONDS * share, 0.0) for share in (0.5, 1.5)] == [True, False]
 
 
-def test_an_acknowledgement_that_was_not_due_yet_says_nothing(conversation: Conversation) -> None:
+def test_acknowledgement_not_yet_due_does_not_block_the_client(conversation: Conversation) -> None:
     """It may be in transit when a cell blocks the kernel; the page then counts as one that cannot be heard."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
@@ -68,7 +68,7 @@ def test_an_acknowledgement_that_was_not_due_yet_says_nothing(conversation: Conv
     assert [client.blocked(9.0, 1.0 + ACK_SECONDS * share) for share in (0.9, 1.1)] == [False, True]
 
 
-def test_a_client_is_sent_on_where_no_page_pings_any_more(conversation: Conversation) -> None:
+def test_client_gets_flushes_when_no_page_pings(conversation: Conversation) -> None:
     """Pages ping every ten seconds: a kernel that hears no ping for longer cannot receive."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b")):
@@ -77,7 +77,7 @@ def test_a_client_is_sent_on_where_no_page_pings_any_more(conversation: Conversa
     assert [client.blocked(5.0 + SILENT_SECONDS * share, 5.0) for share in (0.9, 1.1)] == [True, False]
 
 
-def test_what_is_sent_again_can_be_applied_wherever_the_client_is(conversation: Conversation) -> None:
+def test_resent_changes_apply_to_any_state_of_the_client(conversation: Conversation) -> None:
     """It may have any of the unacknowledged flushes, so texts are not merged across their ends."""
     client = client_of(conversation)
     for moment, text in ((1.0, "a"), (1.1, "b"), (1.2, "c")):
@@ -92,7 +92,7 @@ def test_what_is_sent_again_can_be_applied_wherever_the_client_is(conversation: 
     assert texts == [(5, 6), (7, 8), (9, 9)]
 
 
-def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: Conversation) -> None:
+def test_client_with_many_unacknowledged_flushes_gets_a_snapshot(conversation: Conversation) -> None:
     """A snapshot can be applied to any state of the client."""
     client = client_of(conversation)
     for number in range(MOST_STOPS + 1):
@@ -104,7 +104,7 @@ def test_a_client_of_which_too_many_ends_are_open_gets_a_snapshot(conversation: 
     assert (again["envelopes"], [each["resource"] for each in again["snapshots"]]) == ([], [conversation.chat.uri])
 
 
-def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> None:
+def test_snapshot_is_sent_when_it_is_smaller(conversation: Conversation) -> None:
     """Many small changes of one object can be larger than the object."""
     client = client_of(conversation)
     stream(conversation)
@@ -115,7 +115,7 @@ def test_a_snapshot_is_sent_where_it_is_smaller(conversation: Conversation) -> N
     assert (flush["envelopes"], flush["snapshots"][0]["fromSeq"]) == ([], 302)
 
 
-def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conversation) -> None:
+def test_flush_lost_before_an_acknowledged_one_is_resent(conversation: Conversation) -> None:
     """The page reports its index; a lower index than expected means a lost flush."""
     client = client_of(conversation)
     client.subscribe(conversation.session)
@@ -133,7 +133,7 @@ def test_a_flush_lost_before_an_acknowledged_one_is_noticed(conversation: Conver
     assert [(e["channel"], e["index"]) for e in again["envelopes"]] == [(conversation.chat.uri, 4)]
 
 
-def test_a_rejection_in_a_lost_flush_is_sent_again(conversation: Conversation) -> None:
+def test_rejection_in_a_lost_flush_is_resent(conversation: Conversation) -> None:
     """A rejection moves no index, so the acknowledgement of a later flush does not prove its arrival."""
     client = client_of(conversation)
     chat, origin = conversation.chat, ActionOrigin(client_id="page", client_seq=7)
@@ -151,7 +151,7 @@ def test_a_rejection_in_a_lost_flush_is_sent_again(conversation: Conversation) -
     assert client.next_flush([chat], 1.3) is None
 
 
-def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conversation) -> None:
+def test_snapshot_lists_the_page_actions_it_contains(conversation: Conversation) -> None:
     """The page gets no echo of them."""
     client = client_of(conversation)
     envelope = conversation.chat.accept(TURN, ActionOrigin(client_id="page", client_seq=7))
@@ -162,7 +162,7 @@ def test_a_snapshot_says_which_of_the_pages_actions_are_in_it(conversation: Conv
     assert flush["snapshots"][0]["answered"] == [7]
 
 
-def test_flushes_are_counted_on_when_a_page_introduces_itself_again(conversation: Conversation) -> None:
+def test_flush_numbers_continue_when_a_page_reconnects(conversation: Conversation) -> None:
     """So a late acknowledgement of an old flush does not count for a new one."""
     client = DeliveryClient("page", visible=True, seen_at=0.0, flush=4)
     client.subscribe(conversation.chat)

@@ -74,7 +74,7 @@ def refs(value: Any) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("content", CONTENTS[:-1], ids=["text", "diff", "image", "resource"])
-def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> None:
+def test_long_fields_are_cut_and_fetched_whole_by_reference(content: dict[str, Any]) -> None:
     state = after(started(), *tool({"content": [content]}))
     cut = with_references(state)
     references = refs(cut)
@@ -87,7 +87,7 @@ def test_long_fields_are_cut_and_can_be_had_whole(content: dict[str, Any]) -> No
         assert ref["size"] == len(whole)
 
 
-def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> None:
+def test_cut_text_keeps_its_beginning_and_cut_data_is_empty() -> None:
     cut = with_references(after(started(), *tool({"content": CONTENTS})))
     contents = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
     assert contents[0]["text"] == "ä" * PREVIEW
@@ -95,7 +95,7 @@ def test_a_cut_text_begins_as_the_whole_does_and_binary_has_no_beginning() -> No
     assert contents[4] == CONTENTS[4]
 
 
-def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() -> None:
+def test_prompt_attachments_are_referenced_in_queue_and_turn() -> None:
     picture = MessageEmbeddedResourceAttachment(label="p.png", data="QUJD" * LIMIT, content_type="image/png")
     table = SimpleMessageAttachment(label="df", model_representation=LONG)
     message = Message(text="look", origin=USER, attachments=(picture, table))
@@ -109,7 +109,7 @@ def test_pictures_in_prompts_are_referred_to_from_the_queue_and_from_the_turn() 
     assert refs(with_references(queued)) == refs(with_references(ended))
 
 
-def test_content_that_was_replaced_is_said_to_be_gone() -> None:
+def test_reference_to_replaced_content_is_refused() -> None:
     state = after(started(), *tool({"content": CONTENTS[:1]}))
     (ref,) = refs(with_references(state)).values()
     later = after(started(), *tool({"content": CONTENTS[-1:]}))
@@ -120,7 +120,7 @@ def test_content_that_was_replaced_is_said_to_be_gone() -> None:
             content_of(state, uri)
 
 
-def test_content_comes_in_ranges() -> None:
+def test_content_is_read_in_ranges() -> None:
     """Of any size; reading other content in between does no harm."""
     state = after(started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
     (long, picture), contents, got = refs(with_references(state)).values(), Contents(), b""
@@ -135,7 +135,7 @@ def test_content_comes_in_ranges() -> None:
 
 
 @given(data=st.data())
-def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: st.DataObject) -> None:
+def test_reducing_cut_actions_gives_the_cut_state(data: st.DataObject) -> None:
     """Cut states and cut actions agree, in any order of events."""
     state, page = CHAT, to_json(CHAT)
     content = st.lists(st.sampled_from(CONTENTS), max_size=3)
@@ -159,7 +159,7 @@ def test_a_page_that_reduces_what_it_is_given_has_what_it_would_be_given(data: s
     assert to_json(page_state) == to_json(decode(ChatState, with_references(state)))
 
 
-def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
+def test_page_fetches_content_in_ranges(host: Host, conversation: Conversation) -> None:
     """Each answer has the whole size."""
     for action in (started(), *tool({"content": CONTENTS[:1]})):
         conversation.host.loop.call(conversation.dispatch, action)
@@ -181,7 +181,7 @@ def test_a_page_asks_for_ranges(host: Host, conversation: Conversation) -> None:
     assert "no longer contains" in page.ask("fetchContent", {"channel": chat, "uri": "x"})["error"]["message"]
 
 
-def test_what_only_looks_like_a_message_is_passed_on_as_it_is() -> None:
+def test_data_that_resembles_a_message_stays_unchanged() -> None:
     """An error has a message and no id; an agent's raw data may have any form."""
     for odd in ({"message": "no"}, {"message": "no", "responseParts": []}, {"type": "chat/pendingMessageSet"}):
         assert with_references({"turns": [{"id": "t", "message": {"text": ""}, "responseParts": [odd]}]}) == {

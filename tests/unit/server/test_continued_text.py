@@ -47,7 +47,7 @@ def stream(world: World, pieces: int, *, acks: bool = True) -> list[dict[str, An
     return messages
 
 
-def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
+def test_continued_text_is_sent_without_its_names(world: World) -> None:
     """After a first whole flush each adds few bytes to its text, and the page shows all of it."""
     first, *others = stream(world, 20)
     assert (first["method"], {message["method"] for message in others}) == (ACTIONS, {TEXT})
@@ -56,7 +56,7 @@ def test_a_text_that_goes_on_is_sent_without_its_names(world: World) -> None:
     assert world.seen(world.pages[0]) == world.expected(world.pages[0])
 
 
-def test_a_text_is_acknowledged_several_flushes_at_once(world: World) -> None:
+def test_page_acknowledges_several_text_flushes_at_once(world: World) -> None:
     """Each acknowledgement makes the kernel busy and idle, so the page sends one a second."""
     page = world.pages[0]
     stream(world, 1)
@@ -66,7 +66,7 @@ def test_a_text_is_acknowledged_several_flushes_at_once(world: World) -> None:
     assert len(acknowledged) in {2, 3}
 
 
-def test_a_page_that_missed_the_names_asks_again(world: World) -> None:
+def test_page_requests_a_resync_when_it_missed_the_names(world: World) -> None:
     """The whole flush is lost: the page requests it at the next one and gets the text with its names."""
     page = world.pages[0]
     stream(world, 1, acks=False)  # the whole flush is lost
@@ -77,7 +77,7 @@ def test_a_page_that_missed_the_names_asks_again(world: World) -> None:
     assert world.seen(page) == world.expected(page)
 
 
-def test_a_page_that_does_not_accept_texts_gets_whole_flushes(world: World) -> None:
+def test_page_without_text_support_gets_whole_flushes(world: World) -> None:
     """A page of version 0.1 does not announce support for texts."""
     page, delivery = world.pages[0], world.service.delivery
     client = delivery.attach(page.client_id, visible=True)
@@ -85,7 +85,7 @@ def test_a_page_that_does_not_accept_texts_gets_whole_flushes(world: World) -> N
     assert {message["method"] for message in stream(world, 10)} == {ACTIONS}
 
 
-def test_a_page_that_acknowledges_nothing_is_waited_for(world: World) -> None:
+def test_kernel_waits_for_a_page_that_acknowledges_nothing(world: World) -> None:
     """Only a limited number of short flushes may be unacknowledged while the page still pings."""
     page = world.pages[0]
     stream(world, 1)

@@ -25,7 +25,7 @@ print(len(got), len({id(each) for each in got}))
 """
 
 
-def test_threads_that_ask_at_once_get_one_front_end() -> None:
+def test_concurrent_threads_share_one_front_end() -> None:
     """A second front end would have a model that no page knows."""
     done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["16", "1"]

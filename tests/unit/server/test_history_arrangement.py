@@ -38,7 +38,7 @@ def flushed(host: Host) -> None:
     assert host.recorder.flush(30)
 
 
-def test_a_renamed_session_has_its_title_wherever_it_is_opened(kernel: MakeHost, tmp_path: Path) -> None:
+def test_renamed_session_keeps_its_title_when_opened(kernel: MakeHost, tmp_path: Path) -> None:
     """An earlier kernel's session is renamed in the log; an open one also in its tab."""
     first = kernel()
     uri = talk(first, tmp_path, ("a", "b"), title="Old").session.uri
@@ -54,7 +54,7 @@ def test_a_renamed_session_has_its_title_wherever_it_is_opened(kernel: MakeHost,
     assert (conversation.session.state.title, titles(page)) == ("Fit", ["Fit"])
 
 
-def test_a_session_of_another_kernel_is_pinned_and_archived_but_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
+def test_session_of_another_kernel_can_be_pinned_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
     """Only its kernel writes the title; that kernel's writes keep the pin and archive marks."""
     first, second = kernel(), kernel("other.ipynb")
     conversation = talk(first, tmp_path, ("a", "b"), title="Fit")
@@ -71,7 +71,7 @@ def test_a_session_of_another_kernel_is_pinned_and_archived_but_not_renamed(kern
 
 
 @pytest.mark.parametrize("title", ["", "   ", "x" * 201, "two\nlines", "\u2028"], ids=lambda title: repr(title[:9]))
-def test_a_title_that_makes_no_sense_is_refused(kernel: MakeHost, tmp_path: Path, title: str) -> None:
+def test_invalid_title_is_refused(kernel: MakeHost, tmp_path: Path, title: str) -> None:
     host = kernel()
     uri = talk(host, tmp_path, ("a", "b"), title="Fit").session.uri
     page = page_of(host)
@@ -79,7 +79,7 @@ def test_a_title_that_makes_no_sense_is_refused(kernel: MakeHost, tmp_path: Path
     assert titles(page) == ["Fit"]
 
 
-def test_pinned_sessions_come_first_on_every_page_of_the_list(kernel: MakeHost, tmp_path: Path) -> None:
+def test_pinned_sessions_are_first_in_the_list(kernel: MakeHost, tmp_path: Path) -> None:
     """Each session appears once, for any page length."""
     host = kernel()
     all_of_them = [talk(host, tmp_path, ("a", "b"), title=str(number)).session.uri for number in range(6)]
@@ -94,7 +94,7 @@ def test_pinned_sessions_come_first_on_every_page_of_the_list(kernel: MakeHost, 
     assert uris(page)[0] == whole[1]
 
 
-def test_the_list_is_narrowed_by_what_sessions_do(kernel: MakeHost, tmp_path: Path) -> None:
+def test_history_list_filters_by_session_state(kernel: MakeHost, tmp_path: Path) -> None:
     """A running turn counts while its kernel lives, a failed turn always."""
     host = kernel()
     running, failed = talk(host, tmp_path, ("a", "b"), title="runs"), talk(host, tmp_path, ("a", "b"), title="failed")
@@ -113,7 +113,7 @@ def test_the_list_is_narrowed_by_what_sessions_do(kernel: MakeHost, tmp_path: Pa
     assert page.ask("listSessions", {"state": "asleep"})["error"]["code"] == -32602
 
 
-def test_a_duplicate_has_what_was_said_and_goes_its_own_way(kernel: MakeHost, tmp_path: Path) -> None:
+def test_duplicate_has_the_same_turns_and_continues_separately(kernel: MakeHost, tmp_path: Path) -> None:
     """The copy is found by its text, opened and deleted separately; the original is unchanged."""
     host = kernel()
     turns = [("where are the residuals?", "Here."), ("and now?", "There.")]
@@ -135,7 +135,7 @@ def test_a_duplicate_has_what_was_said_and_goes_its_own_way(kernel: MakeHost, tm
     assert uris(page, search="residuals") == [copy]
 
 
-def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: MakeHost, tmp_path: Path) -> None:
+def test_page_watching_the_history_gets_changes_of_any_kernel(kernel: MakeHost, tmp_path: Path) -> None:
     """Reports changes by this kernel and another; a page that does not watch gets nothing."""
     here, there = kernel(), kernel("other.ipynb")
     gone = talk(here, tmp_path, ("a", "b"), title="Gone")
@@ -156,7 +156,7 @@ def test_a_page_that_shows_the_history_is_told_what_any_kernel_changes(kernel: M
     assert [one["method"] for one in other.messages.queue if one.get("method") == "sessionsChanged"] == []
 
 
-def test_a_page_that_shows_the_history_follows_a_shell_and_a_shell_what_pages_do(
+def test_page_and_shell_see_each_others_history_changes(
     kernel: MakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python without a kernel pins, renames and deletes; it sees the page's new title."""

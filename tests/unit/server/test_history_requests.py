@@ -61,7 +61,7 @@ def uris(page: Page, **params: object) -> list[str]:
     return [one["uri"] for one in page.ask("listSessions", params)["result"]["sessions"]]
 
 
-def test_a_search_gives_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path) -> None:
+def test_search_returns_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path) -> None:
     """Each hit has turn, prompt or answer, and the text around; a conversation found by its title has no hits."""
     host = kernel()
     conversation = talk(host, tmp_path, ("And now?", "Look at the Residuals first."), title="One")
@@ -84,8 +84,7 @@ def test_a_search_gives_the_places_of_its_hits(kernel: MakeHost, tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
-def test_a_searched_text_is_looked_for_as_it_stands(kernel: MakeHost, tmp_path: Path, text: str) -> None:
-    """Special characters have no meaning: only the exact text is found."""
+def test_search_finds_special_characters_literally(kernel: MakeHost, tmp_path: Path, text: str) -> None:
     host = kernel()
     with_it = talk(host, tmp_path, (f"Before {text} after", "Yes."), title="One").session.uri
     talk(host, tmp_path, ("Nothing", "here"), title="Two")
@@ -100,7 +99,7 @@ def test_a_searched_text_is_looked_for_as_it_stands(kernel: MakeHost, tmp_path: 
     [{"limit": 0}, {"limit": -1}, {"offset": -1}, {"offset": 2**63}, {"since": "today"}, {"until": 1.5}, {"search": 1}],
     ids=repr,
 )
-def test_a_list_that_makes_no_sense_is_refused(kernel: MakeHost, params: dict[str, object]) -> None:
+def test_list_request_with_invalid_parameters_is_refused(kernel: MakeHost, params: dict[str, object]) -> None:
     """The error names the field; the next request is answered."""
     page = page_of(kernel())
     error = page.ask("listSessions", params)["error"]
@@ -108,7 +107,7 @@ def test_a_list_that_makes_no_sense_is_refused(kernel: MakeHost, params: dict[st
     assert uris(page) == []
 
 
-def test_a_preview_has_the_latest_turns_as_text_and_opens_nothing(kernel: MakeHost, tmp_path: Path) -> None:
+def test_preview_has_the_latest_turns_and_opens_nothing(kernel: MakeHost, tmp_path: Path) -> None:
     """Turns are oldest first and long texts are marked as cut. Works for a session open in another kernel."""
     first = kernel()
     turns = [(f"q{number}", f"a{number}") for number in range(PREVIEWED_TURNS + 2)]
@@ -127,7 +126,7 @@ def test_a_preview_has_the_latest_turns_as_text_and_opens_nothing(kernel: MakeHo
     assert not second.conversations
 
 
-def test_a_deleted_session_is_gone_for_every_kernel(kernel: MakeHost, tmp_path: Path) -> None:
+def test_deleted_session_is_gone_in_every_kernel(kernel: MakeHost, tmp_path: Path) -> None:
     """List, search and preview omit it; deleting it again or opening it fails with an error."""
     first = kernel()
     gone = talk(first, tmp_path, ("secret word", "yes")).session.uri
@@ -144,7 +143,7 @@ def test_a_deleted_session_is_gone_for_every_kernel(kernel: MakeHost, tmp_path: 
     assert "no longer has this conversation" in page.ask("previewSession", {"channel": gone})["error"]["message"]
 
 
-def test_a_session_that_is_open_is_not_deleted(kernel: MakeHost, tmp_path: Path) -> None:
+def test_open_session_is_not_deleted(kernel: MakeHost, tmp_path: Path) -> None:
     """Open here or in another kernel; the error says where to close it."""
     first, second = kernel(), kernel("other.ipynb")
     uri = talk(first, tmp_path, ("a", "b"), title="Fit").session.uri
@@ -156,7 +155,7 @@ def test_a_session_that_is_open_is_not_deleted(kernel: MakeHost, tmp_path: Path)
     assert uris(page_of(second)) == [uri]
 
 
-def test_a_session_is_deleted_right_after_its_tab_was_closed(kernel: MakeHost, tmp_path: Path) -> None:
+def test_session_is_deleted_right_after_its_tab_closes(kernel: MakeHost, tmp_path: Path) -> None:
     """While the tab can still be reopened: it is closed for good, and nothing is written to it again."""
     host = kernel()
     conversation = talk(host, tmp_path, ("a", "b"))
@@ -171,7 +170,7 @@ def test_a_session_is_deleted_right_after_its_tab_was_closed(kernel: MakeHost, t
 @pytest.mark.parametrize(
     "channel", ["", "eliza:/", "eliza:/%", "/", "x" * 10_000, "eliza:/\x00"], ids=lambda one: one[:9]
 )
-def test_a_part_of_a_name_is_no_session(kernel: MakeHost, tmp_path: Path, channel: str) -> None:
+def test_partial_session_name_is_refused(kernel: MakeHost, tmp_path: Path, channel: str) -> None:
     """Such a request deletes nothing and reads nothing."""
     host = kernel()
     uri = talk(host, tmp_path, ("a", "b")).session.uri
@@ -182,7 +181,7 @@ def test_a_part_of_a_name_is_no_session(kernel: MakeHost, tmp_path: Path, channe
     assert uris(page) == [uri]
 
 
-def test_without_a_log_nothing_is_previewed_or_deleted(host: Host) -> None:
+def test_preview_and_delete_are_refused_without_a_log(host: Host) -> None:
     """The error says that the log is off and how to turn it on."""
     page = page_of(host)
     for method in ("previewSession", "deleteSession"):

@@ -79,9 +79,7 @@ def install(page: Page, command: str = COMMAND) -> dict[str, Any]:
     return page.ask("installAgent", {"agent": "opencode", "command": command})
 
 
-def test_an_agent_is_installed_with_the_command_that_was_shown_and_can_be_started_then(
-    page: Page, tmp_path: Path
-) -> None:
+def test_install_runs_the_shown_command_and_the_agent_starts(page: Page, tmp_path: Path) -> None:
     """Every page sees the terminal and the result; the log of decisions records it."""
     before = info(page)
     assert (before.missing, before.install, before.can_install) == (True, COMMAND, True)
@@ -98,9 +96,7 @@ def test_an_agent_is_installed_with_the_command_that_was_shown_and_can_be_starte
     assert (checked["state"], checked["version"], checked["startMs"] >= 0) == ("ready", "1.0", True)
 
 
-def test_an_install_can_be_stopped_and_a_second_one_waits_for_the_first(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_install_can_be_stopped_and_blocks_a_second_one(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second install is refused with the name of the first."""
     monkeypatch.setenv("INSTALLER", "hangs")
     install(page)
@@ -115,9 +111,7 @@ def test_an_install_can_be_stopped_and_a_second_one_waits_for_the_first(
     assert ended(page).state == "done"
 
 
-def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_install_says_why_and_leaves_the_agent_missing(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its output stays readable, without secrets."""
     monkeypatch.setenv("INSTALLER", "fails")
     monkeypatch.setenv("NPM_TOKEN", "opencode-ai")
@@ -128,14 +122,14 @@ def test_an_install_that_fails_says_why_and_the_agent_stays_missing(
     assert ("EACCES" in end.terminal.output, "opencode-ai" in end.terminal.output) == (True, False)
 
 
-def test_another_command_than_the_one_that_is_run_is_refused(page: Page, tmp_path: Path) -> None:
+def test_install_with_a_different_command_is_refused(page: Page, tmp_path: Path) -> None:
     """An outdated or malicious page installs nothing."""
     for command in ("npm install -g evil", f"{COMMAND}; id", f"{COMMAND} "):
         assert "is no longer the one that was shown" in install(page, command)["error"]["message"]
     assert calls(tmp_path / "calls.jsonl") == []
 
 
-def test_a_rule_that_denies_the_command_holds_for_an_install_too(page: Page, tmp_path: Path) -> None:
+def test_deny_rule_also_blocks_an_install(page: Page, tmp_path: Path) -> None:
     """The user's click answers a permission request; a denied command has none."""
     file = PolicyFiles().user_path
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,14 +138,14 @@ def test_a_rule_that_denies_the_command_holds_for_an_install_too(page: Page, tmp
     assert (info(page).setup, calls(tmp_path / "calls.jsonl")) == (None, [])
 
 
-def test_a_check_of_an_agent_that_is_missing_starts_nothing(page: Page, tmp_path: Path) -> None:
+def test_check_of_a_missing_agent_starts_nothing(page: Page, tmp_path: Path) -> None:
     """The answer has the start command and the install command."""
     answer = page.ask("checkAgent", {"agent": "opencode"})["result"]
     assert (answer["state"], answer["todo"]) == ("missing", find("opencode").install)
     assert (calls(tmp_path / "calls.jsonl"), os.environ["PATH"]) == ([], str(tmp_path / "path"))
 
 
-def test_an_agent_that_is_not_installed_gets_a_conversation_by_npx(page: Page, tmp_path: Path) -> None:
+def test_agent_that_is_not_installed_starts_through_npx(page: Page, tmp_path: Path) -> None:
     """The page opens it like any other. Not confined: the stand-in for npx logs its calls outside the workspace."""
     (tmp_path / "config").mkdir(exist_ok=True)
     (tmp_path / "config/settings.toml").write_text('confine = "off"\n')

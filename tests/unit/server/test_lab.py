@@ -42,7 +42,6 @@ class Page:
 
 
 def path(lab: Lab) -> str | None:
-    """Returns the notebook's path."""
     return lab.notebook.path if lab.notebook else None
 
 
@@ -50,7 +49,7 @@ def cell(cell_id: str, source: str | None = None, **more: Any) -> dict[str, Any]
     return {"id": cell_id, "kind": "code", **({} if source is None else {"source": source}), **more}
 
 
-def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_the_one_where_the_user_is() -> None:
+def test_edit_goes_to_the_page_that_the_user_last_used() -> None:
     """A page reports typing after a pause; meanwhile the user may have clicked in another page."""
     lab = Lab()
     typed, clicked = Page(lab, "c1"), Page(lab, "c2")
@@ -70,7 +69,7 @@ def test_a_page_that_speaks_late_of_an_earlier_act_does_not_take_the_place_of_th
 
 
 @pytest.mark.parametrize("params", [{"path": "n"}, {"path": "n", "cells": [cell("a")]}])
-def test_what_cannot_be_followed_is_asked_for_again(params: dict[str, Any]) -> None:
+def test_page_resends_a_notebook_that_cannot_be_applied(params: dict[str, Any]) -> None:
     """An earlier message was lost, so the page must send everything."""
     page = Page(lab := Lab())
     page.say(**params)
@@ -89,7 +88,7 @@ def test_what_cannot_be_followed_is_asked_for_again(params: dict[str, Any]) -> N
         {"path": "n", "selection": "x" * (LONGEST_CELL + 1)},
     ],
 )
-def test_what_is_out_of_bounds_is_dropped(params: dict[str, Any]) -> None:
+def test_notebook_report_out_of_bounds_is_dropped(params: dict[str, Any]) -> None:
     """The last valid state stays."""
     page = Page(lab := Lab())
     page.say(path="before", cells=[])
@@ -97,7 +96,7 @@ def test_what_is_out_of_bounds_is_dropped(params: dict[str, Any]) -> None:
     assert path(lab) == "before"
 
 
-def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
+def test_oldest_page_is_forgotten_when_there_are_too_many() -> None:
     """A page that the user closes does not report it."""
     lab = Lab()
     pages = [Page(lab, f"c{number}") for number in range(MOST_PAGES + 1)]
@@ -107,8 +106,7 @@ def test_pages_that_went_without_a_word_are_forgotten_in_time() -> None:
     assert path(lab) == "known"
 
 
-def test_nothing_is_followed_from_nothing() -> None:
-    """The first message must have the cells."""
+def test_first_report_without_cells_cannot_be_applied() -> None:
     with pytest.raises(Unfollowable):
         follow(None, msgspec.convert({"path": "n"}, NotebookParams))
 
@@ -117,7 +115,7 @@ def answer(page: Page, **params: Any) -> None:
     page.listener({"content": {"data": {"jsonrpc": "2.0", "v": 1, "method": "edited", "params": params}}})
 
 
-def test_where_no_page_answers_it_is_said() -> None:
+def test_edit_fails_when_no_page_answers() -> None:
     """No page is open, or it does not answer in time."""
     lab = Lab()
     edit = EditParams(id="", action="run", cell_id="a")
@@ -128,7 +126,7 @@ def test_where_no_page_answers_it_is_said() -> None:
         run(lab.edit(edit, 0))
 
 
-def test_what_the_user_saved_is_known_with_its_time() -> None:
+def test_saves_through_a_page_are_recorded_with_their_time() -> None:
     """Records save, new, rename and delete through a page; ignores other messages; keeps the notebook's state."""
     lab = Lab()
     page = Page(lab)
@@ -148,7 +146,7 @@ def test_what_the_user_saved_is_known_with_its_time() -> None:
     assert (lab.notebook, page.heard) == (None, [])
 
 
-def test_a_page_that_does_not_tell_outputs_in_time_tells_nothing() -> None:
+def test_outputs_are_empty_when_the_page_answers_too_late() -> None:
     """Its notebook may just have been closed; a late answer is ignored."""
     lab = Lab()
     page = Page(lab, outputs=True)

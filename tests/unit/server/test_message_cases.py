@@ -49,7 +49,7 @@ def kernel_of(tmp_path: Path) -> Iterator[MakeKernel]:
 
 
 @pytest.mark.parametrize("name", ANSWERED)
-def test_what_a_page_says_is_answered_as_the_case_says(
+def test_page_message_gets_the_expected_answer(
     name: str, kernel_of: MakeKernel, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Answered, echoed, rejected or dropped, without undocumented messages; a drop is logged once."""
@@ -77,7 +77,7 @@ def _check_form(message: Any, method: str | None) -> None:
 
 
 @pytest.mark.parametrize("name", TO_PAGE)
-def test_what_the_kernel_may_say_is_what_the_structs_take(name: str) -> None:
+def test_kernel_message_structs_accept_only_valid_examples(name: str) -> None:
     """These structs and the page's guards must agree on which examples are valid."""
     case = TO_PAGE[name]
     assert _is_of_the_protocol(case["message"], case["method"]) == case["valid"]
@@ -108,14 +108,14 @@ def reasons(action: Any) -> list[str | None]:
 
 @settings(max_examples=examples(300), database=None)
 @given(kinds(dispatchable=False))
-def test_what_is_not_on_the_list_of_dispatchable_actions_is_rejected(action: Any) -> None:
+def test_action_that_is_not_dispatchable_is_rejected(action: Any) -> None:
     """Its content does not matter."""
     assert reasons(action) == [NOT_ALLOWED]
 
 
 @settings(max_examples=examples(100), database=None)
 @given(kinds(dispatchable=True))
-def test_what_is_on_the_list_is_at_most_rejected_for_what_is_in_it(action: Any) -> None:
+def test_dispatchable_action_is_never_rejected_as_not_allowed(action: Any) -> None:
     """It is applied if it fits the state."""
     assert NOT_ALLOWED not in reasons(action)
 

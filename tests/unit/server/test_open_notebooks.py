@@ -55,7 +55,7 @@ def text_for(agents: OpenNotebooks, path: Path) -> str:
     return text if held is None else held.over(text)
 
 
-def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
+def test_merged_notebook_has_the_cells_of_the_page() -> None:
     """Outputs and metadata stay; the text is exactly what Jupyter would write."""
     three = saved(code("a", "x"), code("b", "y"), code("c", "z"))
     now = [
@@ -73,13 +73,12 @@ def test_changed_new_moved_and_removed_cells_are_as_in_the_page() -> None:
     assert made.cells[3].metadata.tags == ["a"]
 
 
-def test_what_is_as_saved_is_not_written_anew() -> None:
-    """Its formatting stays."""
+def test_unchanged_notebook_keeps_its_formatting() -> None:
     text = json.dumps(json.loads(TWO), indent=4)
     assert over(text, [page_cell("a", "x = 1\ny = 2"), page_cell("b", "# Title", "markdown")]) == text
 
 
-def test_a_cell_told_in_part_stays_as_saved_and_a_new_one_says_so() -> None:
+def test_cut_cell_stays_as_saved_and_a_new_one_is_marked() -> None:
     """A reader must not take a part for the whole cell."""
     text = over(
         TWO, [page_cell("a", "x =", cut=True), page_cell("n", "long", cut=True), page_cell("b", "# T", "markdown")]
@@ -87,7 +86,7 @@ def test_a_cell_told_in_part_stays_as_saved_and_a_new_one_says_so() -> None:
     assert sources(text) == {"a": "x = 1\ny = 2", "n": f"long\n{CUT}", "b": "# T"}
 
 
-def test_a_cell_of_another_kind_keeps_what_both_kinds_have() -> None:
+def test_cell_that_changes_its_kind_keeps_common_fields() -> None:
     """A code cell that becomes Markdown loses its outputs."""
     (made, _) = nbformat.reads(
         over(TWO, [page_cell("a", "x", "markdown"), page_cell("b", "", "raw")]), as_version=4
@@ -95,7 +94,7 @@ def test_a_cell_of_another_kind_keeps_what_both_kinds_have() -> None:
     assert (made.cell_type, made.source, made.metadata, "outputs" in made) == ("markdown", "x", {"tags": ["a"]}, False)
 
 
-def test_of_a_notebook_with_more_cells_than_a_page_tells_of_none_is_lost() -> None:
+def test_notebook_keeps_cells_beyond_the_reported_number() -> None:
     """Only the reported sources change."""
     text = saved(*(code(f"c{number}", "") for number in range(MOST_CELLS + 5)))
     now = [page_cell(f"c{number}", "new" if number == 7 else "") for number in range(MOST_CELLS)]
@@ -103,7 +102,7 @@ def test_of_a_notebook_with_more_cells_than_a_page_tells_of_none_is_lost() -> No
     assert (len(cell_sources), {name for name, source in cell_sources.items() if source}) == (MOST_CELLS + 5, {"c7"})
 
 
-def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -> None:
+def test_cells_without_ids_are_matched_by_position() -> None:
     """Up to nbformat 4.4 the file has no cell ids; the page makes them up."""
     made = json.loads(saved(code("a", "a"), code("b", "b")))
     for each in made["cells"]:
@@ -128,18 +127,18 @@ def test_cells_without_ids_are_known_by_their_places_where_there_are_as_many() -
         saved(code("x", "1"), code("y", "2")),
     ],
 )
-def test_what_cannot_be_matched_is_as_it_is_saved(text: str) -> None:
+def test_unmatched_notebook_stays_as_saved(text: str) -> None:
     """Not a notebook, another format, duplicate ids, or another notebook of the same name."""
     assert over(text, [page_cell("a", "1"), page_cell("b", "2")]) == text
 
 
-def test_half_a_surrogate_pair_can_still_be_sent() -> None:
+def test_cell_with_half_a_surrogate_pair_can_be_sent() -> None:
     """JSON can hold one, UTF-8 cannot."""
     text = over(TWO, [page_cell("a", "'\ud83d'"), page_cell("b", "# Title", "markdown")])
     assert json.loads(text.encode())["cells"][0]["source"] == ["'\ud83d'"]
 
 
-def test_an_agent_reads_the_page_s_notebook_while_it_is_unsaved(tmp_path: Path, page: Page) -> None:
+def test_agent_reads_the_page_notebook_while_it_is_unsaved(tmp_path: Path, page: Page) -> None:
     """From the first key until the save. Other files are as saved; the kernel's session locates the file."""
     path, other = tmp_path / "work/fit.ipynb", tmp_path / "work/other.ipynb"
     path.parent.mkdir()
@@ -157,7 +156,7 @@ def test_an_agent_reads_the_page_s_notebook_while_it_is_unsaved(tmp_path: Path, 
     assert agents.unsaved(str(path)) is None
 
 
-def test_a_file_written_after_the_page_s_last_change_is_as_written(tmp_path: Path, page: Page) -> None:
+def test_agent_reads_a_file_written_after_the_page_changed(tmp_path: Path, page: Page) -> None:
     """The agent reads back what it wrote, even before the page has reloaded it."""
     path = tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
@@ -173,7 +172,7 @@ def test_a_file_written_after_the_page_s_last_change_is_as_written(tmp_path: Pat
     assert sources(text_for(agents, path)) == {"a": "x = 4"}
 
 
-def test_of_two_pages_the_one_that_spoke_last_counts(tmp_path: Path) -> None:
+def test_last_page_to_report_a_notebook_counts(tmp_path: Path) -> None:
     """The notebook was opened again, without its unsaved changes."""
     lab, path = Lab(), tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
@@ -185,7 +184,7 @@ def test_of_two_pages_the_one_that_spoke_last_counts(tmp_path: Path) -> None:
     assert notebooks(now, path).unsaved(str(path)) is None
 
 
-def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) -> None:
+def test_nothing_is_unsaved_when_no_page_is_attached(tmp_path: Path, page: Page) -> None:
     path = tmp_path / "fit.ipynb"
     path.write_text(TWO, encoding="utf-8")
     page.say(path="fit.ipynb", cells=[cell("a", "x")], unsaved=True)
@@ -209,7 +208,7 @@ def test_where_no_page_is_left_nothing_is_unsaved(tmp_path: Path, page: Page) ->
         ("work/fit.ipynb", "", None),
     ],
 )
-def test_a_server_s_path_is_a_file_where_the_session_says_so(
+def test_server_path_maps_to_a_file_through_the_session(
     tmp_path: Path, session: str, server_path: str, file: str | None
 ) -> None:
     """The kernel's own notebook, also after a rename in its folder; other paths are not guessed."""
@@ -220,12 +219,12 @@ def test_a_server_s_path_is_a_file_where_the_session_says_so(
 
 
 @pytest.mark.parametrize("session", ["", "work/fit.ipynb", "fit.ipynb"])
-def test_a_session_that_is_no_absolute_path_says_nothing(session: str) -> None:
+def test_relative_session_path_gives_no_file(session: str) -> None:
     """Jupyter gives the server's path if the page named no notebook."""
     assert notebook_file(session, "fit.ipynb") is None
 
 
-def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_path: Path) -> None:
+def test_file_saved_by_the_user_in_a_time_range_is_known(page: Page, tmp_path: Path) -> None:
     """By the server's root folder if a notebook's path reveals it; otherwise by the end of the path."""
     (tmp_path / "work").mkdir()
     notebook = tmp_path / "work/fit.ipynb"
@@ -255,7 +254,7 @@ def test_a_file_when_the_user_saved_it_in_that_time_is_known(page: Page, tmp_pat
     assert not notebooks(page, notebook).was_saved(str(tmp_path / "elsewhere/work/data.csv"), 0, heard + 60_000)
 
 
-def test_a_file_was_autosaved_where_no_save_of_it_was_the_users(page: Page, tmp_path: Path) -> None:
+def test_file_is_autosaved_when_no_save_was_by_the_user(page: Page, tmp_path: Path) -> None:
     """A single save by the user counts as theirs; pages of older versions do not report autosaves."""
     page.say(path="work/fit.ipynb", cells=[cell("a", "x")])
     known = notebooks(page, "")

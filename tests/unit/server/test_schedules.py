@@ -244,13 +244,13 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return tmp_path_factory.mktemp("schedules") / f"{request.param}.jsonl"
 
 
-def test_any_schedule_leaves_every_page_as_the_kernel_is(lived: Path) -> None:
+def test_every_page_equals_the_kernel_after_any_schedule(lived: Path) -> None:
     """Any action of the pages and any fault of the wires."""
     run(lived)
 
 
 @needs_node
-def test_the_front_ends_client_does_the_same(lived: Path) -> None:
+def test_front_end_client_behaves_like_the_test_page(lived: Path) -> None:
     """On the same schedules it sends the same messages at the same times and shows the same states."""
     if not lived.exists():
         run(lived)

@@ -98,7 +98,7 @@ def page(host: Host) -> Page:
         {"v": "1", "clientId": "x", "method": "ack"},
     ],
 )
-def test_what_is_no_message_is_dropped_and_logged_once(
+def test_invalid_message_is_dropped_and_logged_once(
     page: Page, message: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "agentnb.comm"):
@@ -107,7 +107,7 @@ def test_what_is_no_message_is_dropped_and_logged_once(
     assert (len(caplog.records), "result" in page.ready()) == (1, True)
 
 
-def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page, conversation: Conversation) -> None:
+def test_pong_has_the_indexes_of_the_subscribed_channels(page: Page, conversation: Conversation) -> None:
     """A hidden page gets the root only."""
     page.ready(conversation.session.uri)
     root, session = page.host.root.index, conversation.session.index
@@ -139,7 +139,7 @@ def test_a_pong_says_how_far_the_kernel_is_with_what_the_page_is_sent(page: Page
         ),
     ],
 )
-def test_what_a_client_may_not_do_is_rejected_with_the_reason(
+def test_invalid_action_is_rejected_with_the_reason(
     page: Page, conversation: Conversation, action: dict[str, Any], reason: str
 ) -> None:
     page.ready(conversation.chat.uri)
@@ -149,7 +149,7 @@ def test_what_a_client_may_not_do_is_rejected_with_the_reason(
     assert conversation.chat.state is before
 
 
-def test_a_hidden_page_gets_the_root_only_and_the_rest_when_it_is_seen(host: Host, tmp_path: Path) -> None:
+def test_hidden_page_gets_only_the_root_until_it_is_visible(host: Host, tmp_path: Path) -> None:
     """Nothing is lost and nothing comes twice."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
     page = Page(host)
@@ -164,7 +164,7 @@ def test_a_hidden_page_gets_the_root_only_and_the_rest_when_it_is_seen(host: Hos
     assert [envelope["action"]["title"] for envelope in visible["envelopes"]] == ["Hidden"]
 
 
-def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:
+def test_prompt_sent_twice_starts_one_turn(host: Host, tmp_path: Path) -> None:
     """The page makes the turn ids: the second prompt is rejected and the turn continues."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
     page = Page(host)
@@ -175,7 +175,7 @@ def test_a_prompt_sent_twice_is_one_turn(host: Host, tmp_path: Path) -> None:
     assert "started before" in page.envelope(2)["rejectionReason"]
 
 
-def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
+def test_page_lists_and_reopens_earlier_sessions(tmp_path: Path) -> None:
     """The next kernel's page opens one, and its root channel gets the tab."""
     log = tmp_path / "log.db"
     first = Host(log=log, place="fit.ipynb")
@@ -210,7 +210,7 @@ def test_earlier_sessions_are_listed_and_opened_again(tmp_path: Path) -> None:
         second.close()
 
 
-def test_a_session_the_log_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_session_missing_from_the_log_is_refused(tmp_path: Path) -> None:
     host = Host(log=tmp_path / "log.db")
     try:
         page = Page(host)
@@ -222,7 +222,7 @@ def test_a_session_the_log_does_not_have_is_refused(tmp_path: Path) -> None:
         host.close()
 
 
-def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
+def test_list_without_a_log_is_empty_and_says_why(host: Host) -> None:
     page = Page(host)
     page.ready()
     listed = page.ask("listSessions", {})["result"]
@@ -231,9 +231,7 @@ def test_without_a_log_the_list_is_empty_and_says_why(host: Host) -> None:
     assert "AGENTNB_LOG" in page.ask("resumeSession", {"channel": "eliza:/1"})["error"]["message"]
 
 
-def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(
-    host: Host, conversation: Conversation
-) -> None:
+def test_long_chat_has_latest_turns_and_fetches_earlier_ones(host: Host, conversation: Conversation) -> None:
     """In pages, oldest first, until the first turn."""
     for number in range(75):
         message = Message(text=f"q{number}", origin=MessageOrigin(kind="user"))
@@ -258,7 +256,7 @@ def test_a_long_chat_begins_with_its_latest_turns_and_the_others_are_fetched(
     assert "error" in page.ask("fetchTurns", {"channel": "eliza:/none/chat"})
 
 
-def test_a_page_of_large_turns_is_cut_by_its_bytes_and_never_empty(host: Host, conversation: Conversation) -> None:
+def test_fetch_of_large_turns_is_limited_by_bytes(host: Host, conversation: Conversation) -> None:
     for number in range(4):
         message = Message(text=f"{number}" * 400_000, origin=MessageOrigin(kind="user"))
         host.loop.call(conversation.dispatch, ChatTurnStarted(turn_id=f"t{number}", message=message))
@@ -306,7 +304,7 @@ for _ in range(600):
         {"v": 3, "clientId": "page-1", "id": 7, "method": "subscribe", "params": {"channel": 10**400}},
     ],
 )
-def test_a_request_that_cannot_be_read_is_answered_with_an_error(host: Host, content: dict[str, Any]) -> None:
+def test_unreadable_request_gets_an_error_answer(host: Host, content: dict[str, Any]) -> None:
     """Without an answer the page would wait for ever. The channel stays open."""
     page = Page(host)
     page.ready()

@@ -43,9 +43,7 @@ def change(page: Page, name: str, value: object, **more: object) -> dict[str, An
     return page.ask("changeSetting", {"name": name, "value": value, **more})
 
 
-def test_a_change_that_lets_agents_do_more_counts_only_with_the_sentence_that_was_shown(
-    page: Page, folder: Path
-) -> None:
+def test_wider_permissions_need_the_exact_confirmation(page: Page, folder: Path) -> None:
     """Another sentence, or another value's, confirms nothing; a narrower value needs none."""
     sentence = change(page, "permissions", "allow")["result"]["confirm"]
     for wrong in ("yes", sentence.replace("Allow", "Deny"), f"{sentence} "):
@@ -63,7 +61,7 @@ def test_a_change_that_lets_agents_do_more_counts_only_with_the_sentence_that_wa
     assert read_settings()["permissions"].value == "deny"
 
 
-def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: Path) -> None:
+def test_settings_listing_has_no_secrets(page: Page, folder: Path) -> None:
     """Neither the variables of MCP servers nor a password in an address."""
     folder.mkdir()
     servers = 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" }, args = ["secret-2"] } }\n'
@@ -76,7 +74,7 @@ def test_what_the_page_is_told_of_settings_holds_no_secret(page: Page, folder: P
     assert "warm cannot be 3." in "\n".join(listing["problems"])
 
 
-def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
+def test_folder_list_stays_in_the_home_and_kernel_folder(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lists no hidden folders, files or folders outside, even through a link; other paths are errors."""
@@ -92,7 +90,7 @@ def test_a_folder_is_chosen_among_those_in_the_home_and_the_kernels_folder(
         assert "error" in page.ask("listFolders", {"path": path})
 
 
-def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page: Page) -> None:
+def test_log_limit_confirmation_says_how_much_it_deletes(page: Page) -> None:
     """An invalid size is refused; removing the limit needs no confirmation."""
     assert "It must be a size" in change(page, "log_max", "much")["error"]["message"]
     sentence = change(page, "log_days", 30)["result"]["confirm"]
@@ -103,7 +101,7 @@ def test_a_limit_of_what_is_kept_is_confirmed_with_how_much_it_would_delete(page
     assert change(page, "log_max", "")["result"] == {}
 
 
-def test_an_mcp_server_is_added_and_removed_and_the_others_stay(page: Page, folder: Path) -> None:
+def test_page_adds_and_removes_one_mcp_server(page: Page, folder: Path) -> None:
     """The user confirms a new server with its command; no page gets the variables."""
     folder.mkdir()
     file = folder / "settings.toml"
@@ -135,7 +133,7 @@ def test_an_mcp_server_is_added_and_removed_and_the_others_stay(page: Page, fold
     assert "are in the file ~/mcp.json" in page.ask("changeMcpServer", {"name": "git"})["error"]["message"]
 
 
-def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folder: Path) -> None:
+def test_page_adds_tests_and_removes_rules_and_trusted_folders(page: Page, folder: Path) -> None:
     """The user confirms an allow rule, and the removal of a deny rule."""
 
     def policy(**params: object) -> dict[str, Any]:
@@ -164,7 +162,7 @@ def test_rules_and_trusted_folders_are_added_tried_and_removed(page: Page, folde
     assert (listing["trusted"], listing["rules"]) == ([], [])
 
 
-def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(page: Page, tmp_path: Path) -> None:
+def test_new_conversation_uses_folder_and_permission_settings(page: Page, tmp_path: Path) -> None:
     """A missing folder cannot be set; if it disappears later, an error says so and no tab opens."""
     there = tmp_path / "there"
     there.mkdir()
@@ -180,7 +178,7 @@ def test_a_new_conversation_has_the_folder_and_the_permissions_of_the_settings(p
     assert len(page.host.conversations) == 1
 
 
-def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_there_is_one(page: Page) -> None:
+def test_new_conversation_reuses_an_empty_one_of_the_same_agent(page: Page) -> None:
     """A conversation with a draft, other permissions or other kernel access does not count as empty."""
 
     def new(**params: object) -> str:
@@ -201,7 +199,7 @@ def test_a_new_conversation_is_the_empty_one_of_the_same_agent_and_folder_where_
     assert new(tabId=tab, kernel="run") == named  # two windows reopen it after a kernel restart
 
 
-def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_turn(page: Page, tmp_path: Path) -> None:
+def test_new_conversation_reuses_an_empty_one_only_in_its_folder(page: Page, tmp_path: Path) -> None:
     """Back in the first folder its empty conversation is reused, until it has a turn."""
 
     def new_in(folder: Path) -> Conversation:
@@ -223,7 +221,7 @@ def test_a_new_conversation_is_no_empty_one_of_another_folder_and_none_with_a_tu
     assert new_in(here) is third
 
 
-def test_the_look_and_the_order_of_agents_reach_every_page_at_once(page: Page) -> None:
+def test_look_and_agent_order_changes_reach_every_page(page: Page) -> None:
     """A hidden agent is marked; its open conversations still have its name."""
     order = [each.provider for each in page.host.root.state.agents]
     change(page, "agents_order", [order[2], "unknown"])
@@ -239,7 +237,7 @@ def test_the_look_and_the_order_of_agents_reach_every_page_at_once(page: Page) -
     assert page.host.root.state.config.values["look"] == {}
 
 
-def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(page: Page, folder: Path) -> None:
+def test_page_watching_settings_gets_notice_of_edited_files(page: Page, folder: Path) -> None:
     """Reports edits of settings and rules; a page that does not watch gets nothing."""
     other = Page(page.host, "page-2")
     other.ready()
@@ -253,7 +251,7 @@ def test_a_page_that_shows_the_settings_hears_of_a_file_that_is_edited_by_hand(p
     assert [one for one in other.messages.queue if one.get("method") == "settingsChanged"] == []
 
 
-def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, folder: Path) -> None:
+def test_page_adds_changes_and_removes_a_custom_agent(page: Page, folder: Path) -> None:
     """The user confirms each command; the list of agents follows, and no page gets a variable's value."""
 
     def ask(name: str, **params: object) -> dict[str, Any]:
@@ -288,7 +286,7 @@ def test_an_agent_of_the_users_own_is_added_changed_and_removed(page: Page, fold
     assert "not a command" in ask("mine", agent={"line": "'"})["error"]["message"]
 
 
-def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_hand(page: Page, folder: Path) -> None:
+def test_page_watching_settings_gets_notice_of_a_new_agent_file(page: Page, folder: Path) -> None:
     """Every page's list of agents has it too."""
     page.ask("watchSettings", {"on": True})
     (folder / "agents").mkdir(parents=True)
@@ -298,7 +296,7 @@ def test_a_page_that_shows_the_settings_hears_of_an_agent_that_is_described_by_h
     assert "by-hand" in [each.provider for each in page.host.root.state.agents]
 
 
-def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Page, tmp_path: Path) -> None:
+def test_settings_list_the_models_of_open_conversations(page: Page, tmp_path: Path) -> None:
     """Each model appears once, with the agent's name for it."""
     agent = custom([sys.executable, str(Path(__file__).parents[2] / "agents/settings.py"), "both"], name="models")
     changes: SimpleQueue[object] = SimpleQueue()
@@ -319,9 +317,7 @@ def test_the_models_that_can_be_hidden_are_those_of_open_conversations(page: Pag
     ]
 
 
-def test_answers_on_cards_when_a_conversation_is_open_are_listed_and_revoked(
-    page: Page, host: Host, tmp_path: Path
-) -> None:
+def test_page_lists_and_revokes_answers_of_open_conversations(page: Page, host: Host, tmp_path: Path) -> None:
     """Each answer has its conversation and a button that revokes it."""
     host.environment.connect(attached=lambda: True)
     talk = Talk(host, tmp_path / "work", name="asker")

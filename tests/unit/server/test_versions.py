@@ -43,7 +43,7 @@ class Talk:
 @pytest.mark.parametrize(
     ("versions", "advice"), [((1,), "Reload the page"), ((7, 8), "Upgrade agentnb in the kernel's environment")]
 )
-def test_a_page_outside_of_the_window_hears_which_side_to_renew(
+def test_page_of_unsupported_version_learns_which_side_to_update(
     host: Host, versions: tuple[int, ...], advice: str
 ) -> None:
     """The page is older or newer; the answer to its first message says so, in any version."""
@@ -51,7 +51,7 @@ def test_a_page_outside_of_the_window_hears_which_side_to_renew(
     assert (answer["error"]["code"], advice in answer["error"]["message"]) == (-32010, True)
 
 
-def test_page_and_kernel_go_on_in_the_highest_common_version(host: Host) -> None:
+def test_page_and_kernel_use_the_highest_common_version(host: Host) -> None:
     """The answer and each later message have it."""
     talk = Talk(host, Window(1, 3))
     answer = talk.introduce(1, 2, v=2)
@@ -59,7 +59,7 @@ def test_page_and_kernel_go_on_in_the_highest_common_version(host: Host) -> None
     assert (answer["result"]["protocolVersion"], answer["v"], talk.hear()["v"]) == (2, 2, 2)
 
 
-def test_a_request_in_a_version_that_nobody_agreed_on_is_refused(host: Host) -> None:
+def test_request_in_an_unnegotiated_version_is_refused(host: Host) -> None:
     """The error has a code for it; the next request is answered."""
     talk = Talk(host, WINDOW)
     talk.introduce(WINDOW.current, v=WINDOW.current)
@@ -69,9 +69,7 @@ def test_a_request_in_a_version_that_nobody_agreed_on_is_refused(host: Host) -> 
     assert talk.hear()["result"]["snapshot"]["resource"] == ROOT
 
 
-def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know(
-    host: Host, conversation: Conversation
-) -> None:
+def test_older_page_gets_a_snapshot_for_an_unknown_action(host: Host, conversation: Conversation) -> None:
     """The snapshot has the effect of the action, so nothing is lost."""
     talk = Talk(host, OLDER)
     talk.introduce(OLDER.oldest, v=OLDER.oldest)
@@ -85,7 +83,7 @@ def test_an_older_page_gets_the_state_instead_of_an_action_that_it_does_not_know
     assert snapshot["fromSeq"] == conversation.session.index
 
 
-def test_an_action_newer_than_agreed_is_rejected_with_the_reason(host: Host, conversation: Conversation) -> None:
+def test_action_of_a_newer_version_is_rejected_with_the_reason(host: Host, conversation: Conversation) -> None:
     talk = Talk(host, OLDER)
     talk.introduce(OLDER.oldest, v=OLDER.oldest)
     action = {"type": "session/titleChanged", "title": "Mine"}
@@ -95,7 +93,7 @@ def test_an_action_newer_than_agreed_is_rejected_with_the_reason(host: Host, con
     assert f"not in version {OLDER.oldest}" in envelope["rejectionReason"]
 
 
-def test_a_page_gets_the_state_for_what_it_has_no_reducer_for(host: Host, conversation: Conversation) -> None:
+def test_page_gets_a_snapshot_for_actions_without_a_reducer(host: Host, conversation: Conversation) -> None:
     """Clients, customizations and MCP servers: no view shows them, and the page's bundle stays small."""
     talk = Talk(host, WINDOW)
     talk.introduce(WINDOW.current, v=WINDOW.current)

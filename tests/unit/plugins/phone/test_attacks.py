@@ -16,29 +16,29 @@ from tests.unit.server.websocket.client import Client, Failed, chat_of, session_
 from tests.unit.server.websocket.conftest import Connect
 from tests.unit.server.websocket.test_access import (
     refusal,
-    test_a_client_has_few_connections_and_takes_no_place_of_others,
-    test_a_wrong_token_is_refused_before_the_connection_is_open,
-    test_pages_of_other_origins_and_other_host_names_are_refused,
+    test_connections_of_one_client_are_limited,
+    test_other_origins_and_host_names_are_refused,
+    test_wrong_token_is_refused_before_the_connection_opens,
 )
 from tests.unit.server.websocket.test_bad_input import (
-    test_a_bad_frame_ends_its_connection_and_no_other,
-    test_a_client_that_offers_compression_gets_none,
     test_a_client_that_sends_too_much_is_disconnected,
-    test_a_message_in_fragments_is_one_message,
-    test_a_message_that_makes_no_sense_is_answered_with_an_error,
-    test_connections_that_never_say_anything_do_not_keep_others_out,
+    test_bad_frame_ends_only_its_own_connection,
+    test_fragments_are_read_as_one_message,
+    test_malformed_message_gets_a_json_rpc_error,
+    test_server_declines_compression,
+    test_silent_connections_do_not_block_other_clients,
 )
 
 __all__ = [
-    "test_a_bad_frame_ends_its_connection_and_no_other",
-    "test_a_client_has_few_connections_and_takes_no_place_of_others",
-    "test_a_client_that_offers_compression_gets_none",
     "test_a_client_that_sends_too_much_is_disconnected",
-    "test_a_message_in_fragments_is_one_message",
-    "test_a_message_that_makes_no_sense_is_answered_with_an_error",
-    "test_a_wrong_token_is_refused_before_the_connection_is_open",
-    "test_connections_that_never_say_anything_do_not_keep_others_out",
-    "test_pages_of_other_origins_and_other_host_names_are_refused",
+    "test_bad_frame_ends_only_its_own_connection",
+    "test_connections_of_one_client_are_limited",
+    "test_fragments_are_read_as_one_message",
+    "test_malformed_message_gets_a_json_rpc_error",
+    "test_other_origins_and_host_names_are_refused",
+    "test_server_declines_compression",
+    "test_silent_connections_do_not_block_other_clients",
+    "test_wrong_token_is_refused_before_the_connection_opens",
 ]
 NONE = {"Authorization": ""}
 ITS_OWN = {"x-agentnb/listQuestions", "x-agentnb/answerQuestion", "x-agentnb/stopTurn", "x-agentnb/previewQuestion"}

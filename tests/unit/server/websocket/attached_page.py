@@ -29,7 +29,6 @@ class MirroringPage:
         self._take(self.ask("initialize", protocolVersions=[WINDOW.current], visible=True)["snapshots"])
 
     def send(self, message: dict[str, Any]) -> None:
-        """Sends one message."""
         raise NotImplementedError
 
     def receive(self) -> dict[str, Any]:
@@ -56,7 +55,6 @@ class MirroringPage:
         self._take([self.ask("subscribe", channel=uri)["snapshot"] for uri in uris])
 
     def dispatch(self, uri: str, action: dict[str, Any]) -> None:
-        """Dispatches an action."""
         self._id += 1
         self._channels[uri].pending.append((self._id, action))
         self._say({"method": "dispatchAction", "params": {"clientSeq": self._id, "channel": uri, "action": action}})
@@ -105,7 +103,6 @@ class AttachedPage(MirroringPage):
             self._heard.put({"buffers": (), **bytes_apart(message)})
 
     def send(self, message: dict[str, Any]) -> None:
-        """See :meth:`MirroringPage.send`."""
         current_host().loop.post(self._service.receive, message)
 
     def receive(self) -> dict[str, Any]:

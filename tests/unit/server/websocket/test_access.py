@@ -36,12 +36,12 @@ def refusal(server: Server, token: str, **options: Any) -> int | None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "\u00e9" * 50])
-def test_a_wrong_token_is_refused_before_the_connection_is_open(server: Server, token: str) -> None:
+def test_wrong_token_is_refused_before_the_connection_opens(server: Server, token: str) -> None:
     headers = {"Authorization": f"Bearer {token}".encode("latin-1", "ignore").decode("latin-1")}
     assert refusal(server, token, headers=headers) == 401
 
 
-def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) -> None:
+def test_token_in_the_address_works_like_one_in_a_header(server: Server) -> None:
     """Some clients can only be given an address."""
     assert refusal(server, "wrong", headers={"Authorization": ""}) == 401
     behind_proxy = f"{server.address}?token=of-jupyter&agentnb_token={server.token}"
@@ -53,7 +53,7 @@ def test_a_token_in_the_address_is_as_good_as_one_in_a_header(server: Server) ->
         assert remote.state == "connected"
 
 
-def test_an_expired_or_revoked_token_is_refused_and_its_connection_ends(server: Server, connect: Connect) -> None:
+def test_expired_or_revoked_token_is_refused_and_disconnected(server: Server, connect: Connect) -> None:
     expired, revoked = server.add_client("old", expires=0.0), server.add_client("phone")
     client = connect(revoked)
     assert ([each.name for each in server.clients], server.revoke("phone")) == (["phone"], True)
@@ -74,7 +74,7 @@ def test_a_token_that_expires_ends_its_connection(server: Server, connect: Conne
     assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1008, "The token has expired.")
 
 
-def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Server, connect: Connect) -> None:
+def test_connections_of_one_client_are_limited(server: Server, connect: Connect) -> None:
     """One token cannot keep others out, however many silent connections it opens."""
     token = server.add_client("many")
     silent = [Client(server.address, token) for _ in range(ServingLimits().client_connections)]
@@ -84,7 +84,7 @@ def test_a_client_has_few_connections_and_takes_no_place_of_others(server: Serve
         each.close()
 
 
-def test_a_token_in_use_is_refused_to_another_client_and_not_to_the_same(server: Server, connect: Connect) -> None:
+def test_token_in_use_is_refused_to_another_client(server: Server, connect: Connect) -> None:
     """The same client replaces its old connection, which may be half open."""
     first = connect(None, "me")
     with pytest.raises(Failed) as failed:
@@ -99,12 +99,12 @@ def test_a_token_in_use_is_refused_to_another_client_and_not_to_the_same(server:
     "headers",
     [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost"}, {"Host": "evil.example"}],
 )
-def test_pages_of_other_origins_and_other_host_names_are_refused(server: Server, headers: dict[str, str]) -> None:
+def test_other_origins_and_host_names_are_refused(server: Server, headers: dict[str, str]) -> None:
     """A web page cannot connect even with the token, also by DNS rebinding."""
     assert refusal(server, server.token, headers=headers) == (403 if "Origin" in headers else 400)
 
 
-def test_named_hosts_and_origins_are_let_in_whatever_the_path() -> None:
+def test_named_hosts_and_origins_are_accepted_on_any_path() -> None:
     """A proxy may use another host name and a path prefix."""
     with agentnb.serve(hosts=["hub.example"], origins=["https://hub.example"]) as server:
         client = Client(f"{server.address}user/ada/proxy/1/", server.token, headers={"Origin": "https://hub.example"})
@@ -112,7 +112,7 @@ def test_named_hosts_and_origins_are_let_in_whatever_the_path() -> None:
         client.close()
 
 
-def test_a_client_that_may_only_watch_is_refused_all_else(server: Server, session: Session, connect: Connect) -> None:
+def test_client_with_the_watch_right_can_only_watch(server: Server, session: Session, connect: Connect) -> None:
     """Prompts, approvals, settings and commands; the error says why."""
     watcher = connect(server.add_client("phone", rights=["watch"]), "phone", chat_of(session))
     reasons = []
@@ -135,7 +135,7 @@ def test_a_client_that_may_only_watch_is_refused_all_else(server: Server, sessio
     assert (session.turns, session.permissions) == ((), "ask")
 
 
-def test_a_client_sees_only_the_sessions_it_may(
+def test_client_sees_only_its_allowed_sessions(
     server: Server, session: Session, connect: Connect, tmp_path: Path
 ) -> None:
     """Others are not listed and cannot be followed; actions there are ignored."""
@@ -153,7 +153,7 @@ def test_a_client_sees_only_the_sessions_it_may(
 
 
 @pytest.mark.parametrize("kind", ["chat/delta", "session/ready", "chat/turnComplete", "x-agentnb/late", "no/such"])
-def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connect: Connect, kind: str) -> None:
+def test_action_reserved_for_the_host_is_rejected(session: Session, connect: Connect, kind: str) -> None:
     """Whatever its content; nothing changes."""
     client = connect(None, "me", chat_of(session))
     seq = client.dispatch(chat_of(session), {"type": kind, "turnId": "t", "partId": "p", "content": "x", "action": {}})
@@ -162,7 +162,7 @@ def test_an_action_that_only_the_host_takes_is_rejected(session: Session, connec
     assert session.turns == ()
 
 
-def test_a_request_of_ours_needs_the_right_of_its_row_and_a_channel_that_the_client_may_see(
+def test_extension_request_needs_its_right_and_a_visible_channel(
     server: Server, session: Session, connect: Connect, tmp_path: Path
 ) -> None:
     """Errors name the cause; a method without a right in its row is for pages of this kernel only."""
@@ -206,9 +206,7 @@ def test_no_client_can_trust_the_skills_of_a_package(server: Server, session: Se
     assert (codes, "rejectionReason" in envelope) == ([-32601, -32601], True)
 
 
-def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_believed(
-    session: Session, connect: Connect
-) -> None:
+def test_repeated_client_sequence_number_is_rejected(session: Session, connect: Connect) -> None:
     """A client that calls itself `python` is still a client; its second action with one number is not applied."""
     client = connect(None, "python", session_of(session))
     for title in ("first", "second"):
@@ -218,7 +216,7 @@ def test_a_number_that_was_used_before_is_rejected_and_a_name_of_another_is_not_
     assert session.title == "first"
 
 
-def test_the_chat_and_the_log_say_who_is_connected(server: Server, session: Session, connect: Connect) -> None:
+def test_chat_and_log_show_connected_clients(server: Server, session: Session, connect: Connect) -> None:
     """By name and rights, until it has left."""
 
     def remote_clients() -> Any:
@@ -252,9 +250,7 @@ def test_the_token_is_in_no_log_and_no_representation(
     assert (server.token in repr(server) + ours, wrong in ours, "Serving at" in text) == (False, False, True)
 
 
-def test_the_file_of_a_served_kernel_is_private_and_goes_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_of_a_served_kernel_is_private_and_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`agentnb serve --list` reads it; the file of an ended process is removed."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     gone = subprocess.Popen([sys.executable, "-c", ""])
@@ -270,7 +266,7 @@ def test_the_file_of_a_served_kernel_is_private_and_goes_with_it(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_beyond_this_machine_it_serves_only_with_tls_or_when_told_so(tmp_path: Path) -> None:
+def test_public_address_needs_tls_or_the_insecure_option(tmp_path: Path) -> None:
     """The error says what to do."""
     with pytest.raises(UsageError, match="insecure=True"):
         agentnb.serve(EVERYWHERE)
@@ -280,7 +276,7 @@ def test_beyond_this_machine_it_serves_only_with_tls_or_when_told_so(tmp_path: P
         agentnb.serve()
 
 
-def test_a_client_needs_a_free_name_known_rights_and_a_long_token(server: Server) -> None:
+def test_client_needs_a_free_name_and_known_rights(server: Server) -> None:
     for wrong in (lambda: server.add_client("editor"), lambda: server.add_client("x", rights=["own"])):  # type: ignore[list-item]
         with pytest.raises(UsageError):
             wrong()

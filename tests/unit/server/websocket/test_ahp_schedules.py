@@ -72,12 +72,10 @@ class Mirror:
         self.connection: AhpConnection | None = None
 
     def connect_again(self) -> None:
-        """Connects if the connection was cut."""
         if self.connection is None:
             self.connect()
 
     def connect(self) -> None:
-        """Connects, the first time or again."""
         self.number += 1
         connection = self.connection = AhpConnection(
             self.world.host,
@@ -99,7 +97,6 @@ class Mirror:
         self.hear(connection)
 
     def say(self, method: str, params: dict[str, Any]) -> None:
-        """Sends a request."""
         assert self.connection is not None
         self.connection.receive(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
 
@@ -199,7 +196,7 @@ def happen(world: World, dice: random.Random) -> None:
 
 
 @pytest.mark.parametrize(("is_ours", "schedules"), [(False, SCHEDULES), (True, SCHEDULES // 4)])
-def test_any_schedule_ends_with_the_hosts_state(*, is_ours: bool, schedules: int) -> None:
+def test_mirror_equals_the_host_after_any_schedule(*, is_ours: bool, schedules: int) -> None:
     """The mirror's session and chat equal the host's but for times, after each schedule."""
     dice, snapshots = random.Random(17), 0
     for first in range(0, schedules, 50):

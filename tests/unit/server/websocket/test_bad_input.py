@@ -66,7 +66,7 @@ BAD_FRAMES: dict[str, tuple[Callable[[], bytes], int]] = {
 
 
 @pytest.mark.parametrize("what", BAD_FRAMES)
-def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: Connect, what: str) -> None:
+def test_bad_frame_ends_only_its_own_connection(server: Server, connect: Connect, what: str) -> None:
     """With the WebSocket close code; the kernel and the other clients continue."""
     good, bad = connect(None, "good"), connect(server.add_client("bad"), "bad")
     make, code = BAD_FRAMES[what]
@@ -75,7 +75,7 @@ def test_a_bad_frame_ends_its_connection_and_no_other(server: Server, connect: C
     assert (code_of(bad), good.ask("ping", {})) == (code, {})
 
 
-def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
+def test_fragments_are_read_as_one_message(connect: Connect) -> None:
     """The WebSocket protocol requires it."""
     client = connect()
     request = json.dumps({"jsonrpc": "2.0", "id": "f", "method": "ping", "params": {"channel": "ahp-root://"}}).encode()
@@ -83,7 +83,7 @@ def test_a_message_in_fragments_is_one_message(connect: Connect) -> None:
     assert client.hear(lambda message: message.get("id") == "f")["result"] == {}
 
 
-def test_a_client_that_offers_compression_gets_none(connect: Connect) -> None:
+def test_server_declines_compression(connect: Connect) -> None:
     """So no message can grow by decompression."""
     client = connect(None, "me", compression="deflate")
     assert client.socket.response is not None
@@ -93,7 +93,7 @@ def test_a_client_that_offers_compression_gets_none(connect: Connect) -> None:
 @pytest.mark.parametrize(
     "uri", ["ahp-session:/../../etc", "ahp-chat:/..%2f..", "file:///etc/passwd", "", "eliza:/x/chat"]
 )
-def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> None:
+def test_subscription_to_an_invalid_channel_is_refused(connect: Connect, uri: str) -> None:
     """The error is the specification's; a reconnect leaves the channel out."""
     client = connect()
     with pytest.raises(Failed) as failed:
@@ -102,7 +102,7 @@ def test_a_channel_that_is_none_is_not_followed(connect: Connect, uri: str) -> N
 
 
 @pytest.mark.parametrize("seen", [-1, 2**60, 1e300, 0.5])
-def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, seen: float) -> None:
+def test_reconnect_with_an_unknown_number_gets_snapshots(server: Server, seen: float) -> None:
     """The number is from the future, from another kernel, or invalid."""
     client = Client(server.address, server.token)
     client.initialize("me")
@@ -131,7 +131,7 @@ def test_a_number_that_no_change_has_is_answered_with_snapshots(server: Server, 
         ('{"jsonrpc":"2.0","id":1,"method":"ping","params":' + '{"a":' * 1_000 + "1" + "}" * 1_001, -32700),
     ],
 )
-def test_a_message_that_makes_no_sense_is_answered_with_an_error(connect: Connect, text: str, code: int) -> None:
+def test_malformed_message_gets_a_json_rpc_error(connect: Connect, text: str, code: int) -> None:
     """With JSON-RPC's error; the connection continues."""
     client = connect()
     client.socket.send(text)
@@ -139,7 +139,7 @@ def test_a_message_that_makes_no_sense_is_answered_with_an_error(connect: Connec
     assert client.ask("ping", {}) == {}
 
 
-def test_nothing_but_ping_is_answered_before_initialize(server: Server, session: Session) -> None:
+def test_only_ping_works_before_initialize(server: Server, session: Session) -> None:
     client = Client(server.address, server.token)
     assert client.ask("ping", {}) == {}
     codes = []
@@ -163,7 +163,7 @@ def test_a_client_that_sends_too_much_is_disconnected(server: Server, connect: C
     assert (code_of(flooding), good.ask("ping", {})) == (1008, {})
 
 
-def test_connections_that_never_say_anything_do_not_keep_others_out(server: Server) -> None:
+def test_silent_connections_do_not_block_other_clients(server: Server) -> None:
     """The kernel limits half-open connections and closes those beyond at once; clients can still connect."""
     parts = urlsplit(server.address)
     silent = [socket.create_connection((parts.hostname or "", parts.port or 0)) for _ in range(200)]
@@ -175,7 +175,7 @@ def test_connections_that_never_say_anything_do_not_keep_others_out(server: Serv
     client.close()
 
 
-def test_a_connection_whose_other_end_is_gone_is_ended() -> None:
+def test_connection_to_a_vanished_client_ends() -> None:
     """Its machine sleeps or its network is cut: nothing reports it, and it answers no ping."""
     host, left = current_host(), threading.Event()
     changed = lambda _grant, came: None if came else left.set()  # noqa: E731
@@ -210,7 +210,7 @@ def _connected(server: Server) -> Client:
             continue
 
 
-def test_a_client_that_never_reads_holds_up_nothing(server: Server, session: Session, connect: Connect) -> None:
+def test_client_that_never_reads_does_not_block_others(server: Server, session: Session, connect: Connect) -> None:
     """A long turn ends, and the other clients have all of it."""
     connect(server.add_client("deaf"), "deaf", chat_of(session), max_queue=1)
     good = connect(None, "good", chat_of(session))
@@ -315,7 +315,7 @@ def message(dice: random.Random, session: Session) -> Any:
     return made if dice.random() < 0.95 else value()
 
 
-def test_messages_made_at_random_break_nothing(
+def test_random_messages_do_not_break_the_server(
     server: Server, session: Session, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No request hangs, no exception is unhandled, and a good client can still read the state."""

@@ -96,7 +96,7 @@ def is_over(turn_id: str) -> Callable[[ChatState], bool]:
     return lambda chat: any(turn.id == turn_id for turn in chat.turns)
 
 
-def test_a_page_prompts_approves_and_cancels_in_another_host(session: Session, attach: Attach) -> None:
+def test_page_prompts_approves_and_cancels_on_another_host(session: Session, attach: Attach) -> None:
     """The page shows that host's state, including agentnb's extensions: risks, plans, options, times."""
     page, (uri, chat) = attach(), names(session)
     page.follow(uri, chat)
@@ -124,7 +124,7 @@ def test_a_page_prompts_approves_and_cancels_in_another_host(session: Session, a
     assert page.refusals == []
 
 
-def test_conversations_are_opened_and_closed_in_another_host(session: Session, attach: Attach) -> None:
+def test_page_opens_and_closes_conversations_on_another_host(session: Session, attach: Attach) -> None:
     """Each is listed with its own chat; a conversation closed there is closed here."""
     page = attach()
     made = page.ask("createSession", agent="eliza")
@@ -139,7 +139,7 @@ def test_conversations_are_opened_and_closed_in_another_host(session: Session, a
         page.ask("disposeSession", channel=made["channel"])
 
 
-def test_a_cut_is_shown_and_mended_and_nothing_is_lost_or_done_twice(session: Session, relay: Relay) -> None:
+def test_page_catches_up_after_a_cut_without_loss_or_repeat(session: Session, relay: Relay) -> None:
     """Actions sent meanwhile apply once and missed changes are shown, however far back the other host's log goes."""
     uri, chat = names(session)
     with agentnb.serve(hosts=[relay.place]) as server:
@@ -168,9 +168,7 @@ def test_a_cut_is_shown_and_mended_and_nothing_is_lost_or_done_twice(session: Se
     assert page.refusals == []
 
 
-def test_what_the_token_does_not_allow_is_refused_with_the_reason(
-    server: Server, session: Session, attach: Attach
-) -> None:
+def test_action_beyond_the_token_rights_is_refused(server: Server, session: Session, attach: Attach) -> None:
     """So are the actions of the other host's own notebook."""
     page, (uri, chat) = attach(server.add_client("phone")), names(session)
     page.follow(uri, chat)
@@ -192,9 +190,7 @@ def test_what_the_token_does_not_allow_is_refused_with_the_reason(
     assert session.turns == ()
 
 
-def test_files_long_content_and_changes_of_another_host_are_read(
-    session: Session, attach: Attach, tmp_path: Path
-) -> None:
+def test_page_reads_files_and_changes_of_another_host(session: Session, attach: Attach, tmp_path: Path) -> None:
     """As from a page of that kernel."""
     (tmp_path / "fit.txt").write_text("a fit\n")
     page, (uri, chat) = attach(), names(session)
@@ -212,7 +208,7 @@ def test_files_long_content_and_changes_of_another_host_are_read(
     assert "fit.txt" in [each["name"] for each in entries]
 
 
-def test_older_turns_are_mirrored_too(session: Session, attach: Attach) -> None:
+def test_page_fetches_older_turns_from_another_host(session: Session, attach: Attach) -> None:
     """Also those that the snapshot does not have."""
     for number in range(33):
         session.prompt(f"/say {number}").wait()
@@ -223,7 +219,7 @@ def test_older_turns_are_mirrored_too(session: Session, attach: Attach) -> None:
     assert [each["message"]["text"] for each in older] == ["/say 0", "/say 1", "/say 2"]
 
 
-def test_connect_gives_the_conversations_and_says_how_it_stands(server: Server, session: Session) -> None:
+def test_connect_returns_the_conversations_and_the_state(server: Server, session: Session) -> None:
     """The repr has no token and says when it was closed."""
     with agentnb.connect(server.url) as remote:
         assert ([each.title for each in remote.sessions][-1], remote.state, remote.message) == (
@@ -250,7 +246,7 @@ def test_a_revoked_token_ends_the_connection_for_good(server: Server, session: S
     assert "no connection" in str(page.refusals[0].rejection_reason)
 
 
-def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Server) -> None:
+def test_connect_fails_at_once_when_the_host_is_unavailable(server: Server) -> None:
     """Wrong token, no host, wrong address, no TLS."""
     with pytest.raises(HostUnavailable, match="401"):
         agentnb.connect(server.address, "w" * 43)
@@ -287,7 +283,7 @@ def test_a_host_that_refuses_or_is_not_there_is_told_from_the_first(server: Serv
         (None, ProtocolError, "cannot read"),
     ],
 )
-def test_a_host_of_another_kind_is_told_from_the_first(
+def test_connect_fails_at_once_when_the_host_is_incompatible(
     answer: dict[str, Any] | None, kind: type[Exception], words: str
 ) -> None:
     """It has another version, refuses, or sends invalid answers."""

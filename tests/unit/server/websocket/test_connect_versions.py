@@ -94,7 +94,7 @@ def test_a_page_drives_a_conversation_of_another_host(session: Session, attach: 
     assert page.refusals == []
 
 
-def test_an_action_that_cannot_be_read_ends_the_mirror_with_the_reason(session: Session, attach: Attach) -> None:
+def test_unreadable_action_ends_the_mirror_with_the_reason(session: Session, attach: Attach) -> None:
     """Continuing would lose changes without notice."""
     (page, stranger), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
@@ -104,7 +104,7 @@ def test_an_action_that_cannot_be_read_ends_the_mirror_with_the_reason(session: 
     assert link["message"] == "The other host sent an action without 'serverSeq'."
 
 
-def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Attach) -> None:
+def test_page_fetches_older_turns_before_and_after_a_cut(session: Session, attach: Attach) -> None:
     """With a cursor, also after a cut."""
     for number in range(33):
         session.prompt(f"/say {number}").wait()
@@ -120,7 +120,7 @@ def test_older_turns_of_another_host_are_mirrored(session: Session, attach: Atta
     assert len(page.ask("fetchTurns", channel=chat, before=first, limit=50)["turns"]) == 3
 
 
-def test_what_only_kernels_of_ours_offer_is_refused_with_the_reason(session: Session, attach: Attach) -> None:
+def test_agentnb_extension_is_refused_with_the_reason(session: Session, attach: Attach) -> None:
     """Requests and actions of agentnb."""
     (page, _), (uri, chat) = attach("1.0.0"), names(session)
     page.follow(uri, chat)
@@ -132,7 +132,7 @@ def test_what_only_kernels_of_ours_offer_is_refused_with_the_reason(session: Ses
 
 
 @pytest.mark.parametrize("hides_new", [False, True])
-def test_conversations_are_opened_and_closed_in_another_host(attach: Attach, hides_new: bool) -> None:
+def test_page_opens_and_closes_conversations_on_another_host(attach: Attach, hides_new: bool) -> None:
     """Also if the other host does not list them yet, and after a cut."""
     page, stranger = attach("1.0.0", hides_new=hides_new)
     made = page.ask("createSession", agent="eliza")

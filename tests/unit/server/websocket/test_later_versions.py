@@ -98,7 +98,7 @@ def check(mirror: Mirror, *uris: str) -> None:
     assert [settled(mirror.states[uri]) for uri in uris] == truth
 
 
-def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Server, session: Session) -> None:
+def test_replay_uses_the_negotiated_version(server: Server, session: Session) -> None:
     first = Mirror(server.address, server.token)
     first.begin(chat_of(session))
     first.close()
@@ -115,7 +115,7 @@ def test_a_replay_is_in_the_form_of_the_version_that_was_negotiated(server: Serv
 
 
 @pytest.mark.parametrize("version", LATER)
-def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again(server: Server, version: str) -> None:
+def test_client_renegotiates_when_the_kernel_forgot_its_version(server: Server, version: str) -> None:
     """For example after a kernel restart; on the same connection, as the protocol's own client does."""
     client = Mirror(server.address, server.token)
     params = {"clientId": "mirror", "lastSeenServerSeq": 1, "subscriptions": [ROOT_URI]}
@@ -126,7 +126,7 @@ def test_who_comes_back_to_a_kernel_that_does_not_know_its_version_says_it_again
     assert (failed.value.code, begun["protocolVersion"], len(begun["snapshots"])) == (-32600, version, 1)
 
 
-def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Session, mirror: Mirror) -> None:
+def test_session_list_has_pages_folders_and_times(session: Session, mirror: Mirror) -> None:
     mirror.begin(ROOT_URI)
     first = mirror.ask("listSessions", {"limit": 1})
     sessions = list(first["items"])
@@ -141,8 +141,7 @@ def test_sessions_are_listed_in_pages_with_their_folders_and_times(session: Sess
     assert failed.value.code == -32602
 
 
-def test_a_new_conversation_is_in_the_kernels_folder_only(mirror: Mirror) -> None:
-    """Other folders in the list are refused."""
+def test_new_conversation_outside_the_kernel_folder_is_refused(mirror: Mirror) -> None:
     mirror.begin(ROOT_URI)
     params = {"channel": f"ahp-session:/{uuid.uuid4()}", "provider": "eliza", "workingDirectories": ["file:///etc"]}
     with pytest.raises(Failed) as failed:
@@ -150,7 +149,7 @@ def test_a_new_conversation_is_in_the_kernels_folder_only(mirror: Mirror) -> Non
     assert failed.value.code == -32009
 
 
-def test_a_client_names_a_new_conversation_as_vscodes_does(server: Server, mirror: Mirror) -> None:
+def test_client_can_name_a_new_conversation_like_vscode(server: Server, mirror: Mirror) -> None:
     """By its agent's name: this client gets the conversation by that name, others by the protocol's."""
     tab_id = str(uuid.uuid4())
     chosen, own = f"eliza:/{tab_id}", f"ahp-session:/{tab_id}"
@@ -179,7 +178,7 @@ def test_a_client_names_a_new_conversation_as_vscodes_does(server: Server, mirro
 
 
 @pytest.mark.parametrize("uri", ["file:/x", "eliza:/../../etc", "eliza:/x/chat", "ahp-other:/x", "x" * 41 + ":/x"])
-def test_a_name_of_another_form_names_no_session(mirror: Mirror, uri: str) -> None:
+def test_session_name_of_another_form_is_refused(mirror: Mirror, uri: str) -> None:
     """It neither opens nor follows one."""
     mirror.begin()
     codes = []

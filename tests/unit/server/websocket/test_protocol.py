@@ -28,9 +28,7 @@ from tests.unit.server.websocket.conftest import Connect
         (("0.9.3", "0.10.0"), "0.9.3"),
     ],
 )
-def test_initialize_answers_with_the_highest_version_that_both_speak(
-    server: Server, offered: tuple[str, ...], chosen: str
-) -> None:
+def test_initialize_chooses_the_highest_common_version(server: Server, offered: tuple[str, ...], chosen: str) -> None:
     """In any order; invalid versions are ignored."""
     client = Client(server.address, server.token)
     assert client.initialize("me", versions=offered)["protocolVersion"] == chosen
@@ -38,9 +36,7 @@ def test_initialize_answers_with_the_highest_version_that_both_speak(
 
 
 @pytest.mark.parametrize("offered", [("0.8.0",), ("0.5.0", "0.4.0"), ("0.5.1", "2.0.0"), ("0.10.0",), (), ("latest",)])
-def test_initialize_without_a_common_version_is_refused_and_says_which_there_are(
-    server: Server, offered: tuple[str, ...]
-) -> None:
+def test_initialize_fails_with_supported_versions_when_none_fit(server: Server, offered: tuple[str, ...]) -> None:
     """The error is the specification's, with the versions in its data; the connection ends."""
     client = Client(server.address, server.token)
     with pytest.raises(Failed) as failed:
@@ -49,7 +45,7 @@ def test_initialize_without_a_common_version_is_refused_and_says_which_there_are
     client.close()
 
 
-def test_a_session_lists_its_chat_and_says_how_it_does(server: Server, session: Session, connect: Connect) -> None:
+def test_session_lists_its_chat_with_its_status(server: Server, session: Session, connect: Connect) -> None:
     """The chat is the default one, and its entry follows the chat's status."""
     client = connect(None, "me", session_of(session))
     state = client.snapshots[session_of(session)]
@@ -59,8 +55,9 @@ def test_a_session_lists_its_chat_and_says_how_it_does(server: Server, session: 
     assert (changed["chat"], changed["changes"]["status"]) == (chat_of(session), 8)
 
 
-def test_the_list_of_sessions_is_kept_by_notifications(server: Server, connect: Connect, tmp_path: Path) -> None:
-    """Opening, renaming and closing a session each send one."""
+def test_notifications_report_opened_renamed_and_closed_sessions(
+    server: Server, connect: Connect, tmp_path: Path
+) -> None:
     client = connect(None, "me", "ahp-root://")
     session = agentnb.start("eliza", cwd=tmp_path)
     heard = []
@@ -80,7 +77,7 @@ def test_the_list_of_sessions_is_kept_by_notifications(server: Server, connect: 
     assert heard == [session_of(session)] * 3
 
 
-def test_a_client_opens_a_conversation_at_its_own_uri_and_closes_it(server: Server, connect: Connect) -> None:
+def test_client_opens_and_closes_a_conversation_at_its_own_uri(server: Server, connect: Connect) -> None:
     """A URI in use, an unknown agent, another folder and a path are refused with the right errors."""
     client, channel = connect(None, "me", "ahp-root://"), f"ahp-session:/{uuid.uuid4()}"
     client.ask("createSession", {"channel": channel, "provider": "eliza"})
@@ -101,7 +98,7 @@ def test_a_client_opens_a_conversation_at_its_own_uri_and_closes_it(server: Serv
     assert gone["params"]["session"] == channel
 
 
-def test_a_page_python_and_a_client_drive_one_conversation(server: Server, session: Session, connect: Connect) -> None:
+def test_python_and_two_clients_drive_one_conversation(server: Server, session: Session, connect: Connect) -> None:
     """Each sees the others' actions; only the first of two approvals counts, and the second is rejected."""
     one, two = connect(None, "one", chat_of(session)), connect(server.add_client("b", rights=["approve"]), "two")
     two.snapshot(chat_of(session))
@@ -119,7 +116,7 @@ def test_a_page_python_and_a_client_drive_one_conversation(server: Server, sessi
     assert policy(session).records[-1].by == "client editor"
 
 
-def test_of_two_clients_that_approve_at_once_one_counts(server: Server, session: Session, connect: Connect) -> None:
+def test_only_one_of_two_simultaneous_approvals_counts(server: Server, session: Session, connect: Connect) -> None:
     """The other client gets the reason, and the audit log names the first."""
     clients = {"editor": connect(None, "one", chat_of(session))}
     clients["phone"] = connect(server.add_client("phone", rights=["approve"]), "two", chat_of(session))
@@ -138,7 +135,7 @@ def test_of_two_clients_that_approve_at_once_one_counts(server: Server, session:
     assert policy(session).records[-1].by == f"client {accepted[0]}"
 
 
-def test_what_an_agent_is_given_is_told_as_customizations(connect: Connect, tmp_path: Path) -> None:
+def test_mcp_servers_are_reported_as_customizations(connect: Connect, tmp_path: Path) -> None:
     """One for each MCP server, once the agent runs."""
     session = agentnb.start("eliza", cwd=tmp_path, mcp_servers={"docs": {"command": "cat"}})
     client = connect(None, "me", session_of(session))
@@ -149,7 +146,7 @@ def test_what_an_agent_is_given_is_told_as_customizations(connect: Connect, tmp_
     assert ([each["name"] for each in customizations], known) == (["docs"], customizations)
 
 
-def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect: Connect, tmp_path: Path) -> None:
+def test_client_reads_only_files_of_the_workspace(session: Session, connect: Connect, tmp_path: Path) -> None:
     """Folders are listed; a path outside, or not of a file, is refused with the specification's error."""
     (tmp_path / "fit.txt").write_text("a fit\n")
     client, here = connect(), tmp_path.as_uri()
@@ -164,7 +161,7 @@ def test_files_of_the_workspace_are_read_and_no_others(session: Session, connect
 
 
 @pytest.mark.parametrize("method", [*MISSING, "no/such"])
-def test_what_is_not_supported_is_answered_with_the_specifications_error(connect: Connect, method: str) -> None:
+def test_unsupported_method_gets_the_specified_error(connect: Connect, method: str) -> None:
     """For each documented method: method not found, and the connection continues."""
     client = connect()
     with pytest.raises(Failed) as failed:
@@ -172,7 +169,7 @@ def test_what_is_not_supported_is_answered_with_the_specifications_error(connect
     assert (failed.value.code, client.ask("ping", {})) == (-32601, {})
 
 
-def test_a_client_that_comes_back_hears_what_it_missed_and_which_channels_are_gone(
+def test_reconnect_replays_missed_actions_and_lists_lost_channels(
     server: Server, session: Session, connect: Connect
 ) -> None:
     """Its own earlier actions carry its client id; a number from the future is answered with snapshots."""
@@ -230,12 +227,12 @@ def test_change_sets_are_channels(server: Server, session: Session, connect: Con
         "ahp-session:/\u0661",
     ],
 )
-def test_a_uri_of_another_form_names_nothing(uri: str) -> None:
+def test_uri_of_another_form_is_rejected(uri: str) -> None:
     """Rejects everything that looks like a path."""
     assert place_of(uri) is None or to_ahp(uri) == uri
 
 
-def test_long_content_goes_by_reference_and_is_fetched(session: Session, connect: Connect) -> None:
+def test_client_fetches_long_content_by_reference(session: Session, connect: Connect) -> None:
     """The state has the beginning of a long prompt and a reference to all of it."""
     text = "a long line\n" * 10_000
     session.prompt(text).wait()

@@ -90,9 +90,7 @@ def allowing(phone: Client, user: Client, workspace: Path) -> Session:
     return own
 
 
-def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
-    phone: Client, user: Client, tmp_path: Path
-) -> None:
+def test_file_written_by_a_client_is_approved_logged_and_undone(phone: Client, user: Client, tmp_path: Path) -> None:
     """The request shows the change, in a conversation named after the client."""
     path = tmp_path / "fit.py"
     path.write_text("x = 1\r\n")
@@ -116,9 +114,7 @@ def test_a_file_that_a_client_writes_is_asked_about_logged_and_undone(
     assert path.read_bytes() == b"x = 1\r\n"
 
 
-def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
-    phone: Client, user: Client, tmp_path: Path
-) -> None:
+def test_client_requests_beyond_the_limit_are_refused(phone: Client, user: Client, tmp_path: Path) -> None:
     """Also if all come in one packet; the others are refused and can be sent again."""
     assert user.seq >= 0  # with a user to ask, each request stays open until it is answered
     burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
@@ -131,7 +127,7 @@ def test_of_many_requests_at_once_a_client_gets_as_many_carried_out_as_it_may(
     assert not [message for message in phone.heard if "result" in message and message["id"] >= 1_000]
 
 
-def test_a_change_that_the_user_denies_is_not_made(phone: Client, user: Client, tmp_path: Path) -> None:
+def test_change_denied_by_the_user_is_not_made(phone: Client, user: Client, tmp_path: Path) -> None:
     """The error is the specification's and says who decided."""
     path = tmp_path / "keep.txt"
     path.write_text("kept")
@@ -142,14 +138,14 @@ def test_a_change_that_the_user_denies_is_not_made(phone: Client, user: Client, 
     assert (failed.value.code, path.read_text()) == (-32009, "kept")
 
 
-def test_where_nobody_can_be_asked_nothing_is_changed(phone: Client, tmp_path: Path) -> None:
+def test_write_is_refused_when_no_user_can_approve(phone: Client, tmp_path: Path) -> None:
     """A client with the drive right cannot answer its own requests."""
     path = tmp_path / "new.txt"
     assert failure(phone, "resourceWrite", uri=path.as_uri(), data="x", encoding="utf-8") == -32009
     assert not path.exists()
 
 
-def test_what_a_client_that_may_only_watch_changes_is_refused(server: Server, connect: Connect, tmp_path: Path) -> None:
+def test_client_with_the_watch_right_cannot_change_files(server: Server, connect: Connect, tmp_path: Path) -> None:
     """Before any file is read."""
     watcher = connect(server.add_client("watcher"), "watcher")
     params = {"uri": tmp_path.as_uri(), "source": "", "destination": "", "data": "", "encoding": "utf-8"}
@@ -157,7 +153,7 @@ def test_what_a_client_that_may_only_watch_changes_is_refused(server: Server, co
     assert [failure(watcher, f"resource{method}", **params) for method in methods] == [-32009] * len(methods)
 
 
-def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Client, tmp_path: Path) -> None:
+def test_client_writes_moves_copies_and_deletes_files(phone: Client, user: Client, tmp_path: Path) -> None:
     """As specified, where the policy allows it; each is a tool call of the turn."""
     here = tmp_path.as_uri()
     own = allowing(phone, user, tmp_path)
@@ -184,7 +180,7 @@ def test_files_are_written_made_moved_copied_and_deleted(phone: Client, user: Cl
     ]
 
 
-def test_what_cannot_be_done_has_the_specifications_error(phone: Client, user: Client, tmp_path: Path) -> None:
+def test_impossible_change_gets_the_specified_error(phone: Client, user: Client, tmp_path: Path) -> None:
     """Nothing is changed and nobody is asked."""
     here = tmp_path.as_uri()
     own = allowing(phone, user, tmp_path)
@@ -229,7 +225,7 @@ def test_what_cannot_be_done_has_the_specifications_error(phone: Client, user: C
 
 
 @pytest.mark.parametrize("method", ["Write", "Delete", "Mkdir", "Resolve", "Request", "Move", "Copy"])
-def test_nothing_outside_of_the_workspace_is_reached(phone: Client, tmp_path: Path, method: str) -> None:
+def test_client_cannot_reach_files_outside_the_workspace(phone: Client, tmp_path: Path, method: str) -> None:
     """By absolute paths, ``..``, links out, links in a circle, other machines and other schemes."""
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
@@ -252,8 +248,8 @@ def test_nothing_outside_of_the_workspace_is_reached(phone: Client, tmp_path: Pa
     assert own_sessions() == []
 
 
-def test_a_link_is_moved_and_deleted_itself(phone: Client, user: Client, tmp_path: Path) -> None:
-    """Not its target. Resolves with or without following the link."""
+def test_moving_or_deleting_a_link_keeps_its_target(phone: Client, user: Client, tmp_path: Path) -> None:
+    """Resolves with or without following the link."""
     allowing(phone, user, tmp_path)
     here = tmp_path.as_uri()
     (tmp_path / "a.txt").write_text("a")
@@ -268,9 +264,7 @@ def test_a_link_is_moved_and_deleted_itself(phone: Client, user: Client, tmp_pat
     assert ((tmp_path / "other").is_symlink(), (tmp_path / "a.txt").read_text()) == (False, "a")
 
 
-def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
-    phone: Client, user: Client, tmp_path: Path
-) -> None:
+def test_file_that_changes_during_approval_needs_a_new_approval(phone: Client, user: Client, tmp_path: Path) -> None:
     """The new request shows the new content."""
     path = tmp_path / "log.txt"
     path.write_text("one\n")
@@ -287,7 +281,7 @@ def test_a_file_that_changes_while_it_is_asked_is_asked_about_again(
     )
 
 
-def test_a_client_that_leaves_takes_its_question_back(
+def test_permission_request_ends_when_the_client_leaves(
     server: Server, phone: Client, user: Client, tmp_path: Path
 ) -> None:
     """A late approval writes nothing."""
@@ -306,7 +300,7 @@ def leave(server: Server) -> None:
 
 
 @given(st.binary(max_size=8), st.binary(max_size=4), st.integers(0, 10))
-def test_a_write_keeps_what_its_mode_keeps(before: bytes, data: bytes, position: int) -> None:
+def test_write_modes_keep_the_other_data(before: bytes, data: bytes, position: int) -> None:
     """At any position: only ``truncate`` loses data, and *data* stays in one piece."""
     for mode in ("append", "insert"):
         after = placed(before, data, mode, position)

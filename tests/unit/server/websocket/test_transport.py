@@ -45,7 +45,7 @@ async def initialized(address: str, token: str, tls: ssl.SSLContext) -> dict[str
         return dict(answer["result"])
 
 
-def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate: tuple[Path, Path]) -> None:
+def test_certificate_serves_tls_to_clients_that_trust_it(certificate: tuple[Path, Path]) -> None:
     """Clients without trust or TLS cannot connect, and send no token."""
     cert, key = certificate
     with agentnb.serve(certificate=cert, key=key) as server:
@@ -60,7 +60,7 @@ def test_with_a_certificate_it_serves_over_tls_to_those_who_trust_it(certificate
             agentnb.connect(server.url.replace("wss:", "ws:"))
 
 
-def test_a_proxy_with_a_path_of_its_own_is_gone_through(relay: Relay) -> None:
+def test_client_connects_through_a_proxy_with_a_path(relay: Relay) -> None:
     """Like jupyter-server-proxy, which keeps its host name, path and own token in the address."""
     with agentnb.serve(hosts=[relay.place]) as server:
         relay.lead_to(server.address)

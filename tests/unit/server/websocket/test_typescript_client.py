@@ -34,7 +34,7 @@ LATER = ("startedAt", "duration")
 """Fields of turns that the client's reducers, of version 0.5, do not know."""
 
 
-def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
+def test_typescript_client_mirrors_a_conversation_and_reconnects(
     server: Server, session: Session, connect: Connect, peer: Peer
 ) -> None:
     """At each step the mirror's root and chat equal the host's, but for times and what 0.5 lacks."""
@@ -79,7 +79,7 @@ def test_their_client_mirrors_prompts_approves_cancels_and_comes_back(
     assert peer.do("rejections") == []
 
 
-def test_a_page_their_client_and_python_drive_one_conversation_at_once(
+def test_page_python_and_typescript_client_prompt_at_once(
     server: Server, session: Session, connect: Connect, peer: Peer
 ) -> None:
     """All prompt at once: every prompt is answered once, and all see the same in the end."""
@@ -102,7 +102,7 @@ def test_a_page_their_client_and_python_drive_one_conversation_at_once(
     assert (mirrored, peer.do("rejections"), page.refusals) == (truth, [], [])
 
 
-def test_their_client_approves_a_change_of_a_file_and_mirrors_it(
+def test_typescript_client_approves_and_mirrors_a_file_change(
     server: Server, session: Session, connect: Connect, peer: Peer, tmp_path: Path
 ) -> None:
     """The client's own conversation is like any other: listed, followed, answered."""

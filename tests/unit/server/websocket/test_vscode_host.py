@@ -64,11 +64,10 @@ def page(vscode: tuple[str, str]) -> Iterator[AttachedPage]:
 
 
 def titles(root: Any) -> list[str]:
-    """Returns the titles of the conversations."""
     return [each.title for each in root.sessions or ()]
 
 
-def test_a_conversation_of_vscode_is_opened_prompted_renamed_and_closed(page: AttachedPage) -> None:
+def test_page_opens_renames_and_closes_a_vscode_conversation(page: AttachedPage) -> None:
     """Nobody is signed in there, so the turn ends with an error, which the page shows."""
     made = page.ask("createSession", agent=page.until(ROOT, lambda root: root.agents).agents[0].provider)
     page.follow(made["channel"], made["chat"])
@@ -83,7 +82,7 @@ def test_a_conversation_of_vscode_is_opened_prompted_renamed_and_closed(page: At
     assert page.refusals == []
 
 
-def test_connect_takes_the_token_of_vscodes_address(vscode: tuple[str, str]) -> None:
+def test_connect_reads_the_token_from_a_vscode_address(vscode: tuple[str, str]) -> None:
     """The token is shown nowhere; a wrong one is refused."""
     address, token = vscode
     with agentnb.connect(f"{address}?tkn={token}") as remote:

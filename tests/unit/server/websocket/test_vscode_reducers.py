@@ -60,7 +60,7 @@ def connect_peer(peer: Peer, server: Server, *uris: str) -> None:
     assert begun["protocolVersion"] == "1.0.0"
 
 
-def test_the_mirror_is_the_hosts_state_through_prompts_approvals_questions_errors_and_cuts(
+def test_mirror_equals_the_host_throughout_a_conversation(
     server: Server, session: Session, host: Client, peer: Peer
 ) -> None:
     """At each step, byte for byte but for times."""
@@ -123,7 +123,7 @@ def test_the_mirror_is_the_hosts_state_through_prompts_approvals_questions_error
     assert peer.do("rejections") == []
 
 
-def test_older_turns_come_as_an_action(server: Server, session: Session, host: Client, peer: Peer) -> None:
+def test_older_turns_arrive_as_an_action(server: Server, session: Session, host: Client, peer: Peer) -> None:
     """A client that got only the latest turns has all in the end, and no cursor."""
     for number in range(6):
         session.prompt(f"/say {number}").wait()

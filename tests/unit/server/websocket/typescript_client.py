@@ -81,7 +81,6 @@ def make_reducers_of_vscode(shared: Path, into: Path) -> Path:
 
 
 def run_node(*command: Path) -> None:
-    """Runs a Node.js script."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not installed")
