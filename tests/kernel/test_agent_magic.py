@@ -35,7 +35,7 @@ def test_a_prompt_gives_one_markdown_output_and_the_turn(shared_kernel: RunningK
     assert ["('**Hello** <b>', 'end_turn')"] == result.values
 
 
-def test_a_prompt_may_end_in_a_question_mark_and_hold_any_sign(shared_kernel: RunningKernel) -> None:
+def test_prompt_can_contain_any_character(shared_kernel: RunningKernel) -> None:
     result = shared_kernel.run("x = 5\n%agent /say it's {x} \"or $x\" 'or so?")
     assert ["it's {x} \"or $x\" 'or so?"] == result.displayed()
 
@@ -47,7 +47,7 @@ def test_the_turn_is_the_value_of_the_cell_and_is_shown_once(kernel: RunningKern
     assert ["Hi"] == kernel.run("__").displayed()
 
 
-def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(shared_kernel: RunningKernel) -> None:
+def test_cell_magic_sends_the_cell_and_binds_the_turn(shared_kernel: RunningKernel) -> None:
     result = shared_kernel.run("%%agent -o turn\n/say one\ntwo")
     assert ["one\ntwo"] == result.displayed()
     assert ["'one\\ntwo'"] == shared_kernel.run("turn.text").values
@@ -66,23 +66,23 @@ def test_a_whole_cell_is_a_prompt_and_the_turn_is_bound_to_a_name(shared_kernel:
         "await get_ipython().run_line_magic('_agent_awaited', '/say Hi');",
     ],
 )
-def test_it_works_wherever_code_can_stand(cell: str, shared_kernel: RunningKernel) -> None:
+def test_magic_works_inside_other_code(cell: str, shared_kernel: RunningKernel) -> None:
     result = shared_kernel.run(cell)
     assert ("ok", ["Hi"]) == (result.status, result.displayed()), result.error
 
 
-def test_its_output_can_be_captured(shared_kernel: RunningKernel) -> None:
+def test_magic_output_can_be_captured(shared_kernel: RunningKernel) -> None:
     assert [] == shared_kernel.run("%%capture out\n%agent /say Hi").displayed()
     assert ["'Hi'"] == shared_kernel.run("out.outputs[0].data['text/markdown']").values
 
 
-def test_a_variable_that_is_mentioned_goes_to_the_agent(shared_kernel: RunningKernel) -> None:
+def test_mentioned_variable_is_sent_to_the_agent(shared_kernel: RunningKernel) -> None:
     shared_kernel.run("numbers = [1, 2, 3]\n%agent What is in @numbers?")
     values = shared_kernel.run("a = _.snapshot.message.attachments[0]\na.label, a.model_representation").values
     assert ["('numbers', 'numbers: list, length 3\\n[1, 2, 3]')"] == values
 
 
-def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: RunningKernel) -> None:
+def test_fix_and_explain_send_the_last_error(kernel: RunningKernel) -> None:
     """The prompt has the cells and values; a custom error's text is the one that the cell showed."""
     assert "No cell has failed" in kernel.run("%agent fix").error
     kernel.run(
@@ -108,7 +108,7 @@ def test_the_last_error_is_sent_to_be_fixed_and_can_be_mentioned(kernel: Running
     assert kernel.run("turn.snapshot.message.attachments[0].label").values == ["'error'"]
 
 
-def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
+def test_mentioned_plot_sends_the_latest_figure(kernel: RunningKernel) -> None:
     """The attachment is the picture as displayed, with its cell."""
     picture = r"b'\x89PNG\r\n\x1a\nit'"
     source = f"class Figure:\n    def _repr_png_(self):\n        return {picture}\nprint('drawn')\ndisplay(Figure())"
@@ -122,7 +122,7 @@ def test_the_latest_figure_goes_to_the_agent(kernel: RunningKernel) -> None:
     assert kernel.run("turn.text.count('image/png')").values == ["2"]
 
 
-def test_permission_can_be_given_beforehand(shared_kernel: RunningKernel) -> None:
+def test_permissions_option_allows_tool_calls(shared_kernel: RunningKernel) -> None:
     (text,) = shared_kernel.run("%agent --permissions allow /ask edit").displayed()
     assert "Permission denied" not in text
     assert "done · allowed" in text
@@ -134,7 +134,7 @@ def test_the_same_turn_gives_the_same_output(shared_kernel: RunningKernel) -> No
 
 
 @pytest.mark.parametrize("cell", ["%agent /slow 100000 20", "%%time\n%agent /slow 100000 20"])
-def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: str, kernel: RunningKernel) -> None:
+def test_interrupt_cancels_the_turn_and_aborts_queued_cells(cell: str, kernel: RunningKernel) -> None:
     kernel.notice_words()
     running, queued = kernel.send(cell), kernel.send("print('never')")
     kernel.until_words()
@@ -146,7 +146,7 @@ def test_an_interrupt_cancels_the_turn_at_once_and_aborts_what_is_queued(cell: s
     assert ["2"] == kernel.run("1 + 1").values
 
 
-def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_follow_in_order(
+def test_page_message_arrives_while_a_cell_awaits(
     kernel: RunningKernel,
 ) -> None:
     kernel.run(f"order = []{NOTICE}")
@@ -158,7 +158,7 @@ def test_a_message_of_the_page_arrives_while_a_cell_awaits_and_queued_cells_foll
     assert ["(['running'], [0, 1, 2], 'complete')"] == kernel.run("seen, order, turn.state").values
 
 
-def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel) -> None:
+def test_cell_keeps_its_output_after_a_page_message(kernel: RunningKernel) -> None:
     kernel.run(NOTICE)
     running = kernel.send(f"{UNTIL_OPENED}\nprint('after', len(seen))")
     kernel.until_busy(running)
@@ -166,7 +166,7 @@ def test_what_a_cell_prints_after_a_click_is_still_its_own(kernel: RunningKernel
     assert "after 1\n" == kernel.finish(running).stdout
 
 
-def test_a_turn_in_the_background_leaves_the_kernel_free(shared_kernel: RunningKernel) -> None:
+def test_background_turn_leaves_the_kernel_free(shared_kernel: RunningKernel) -> None:
     result = shared_kernel.run("turn = %agent -b /slow 20 20")
     assert "in the background" in result.displayed("text/plain")[0]
     assert ["'complete'"] == shared_kernel.run("(await turn).state").values
@@ -185,9 +185,7 @@ def test_a_turn_in_the_background_leaves_the_kernel_free(shared_kernel: RunningK
         ("%agent /crash", ["TurnFailed", "Tour", "The agent restarts with your next message"]),
     ],
 )
-def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
-    cell: str, parts: list[str], shared_kernel: RunningKernel
-) -> None:
+def test_magic_error_is_one_clear_line(cell: str, parts: list[str], shared_kernel: RunningKernel) -> None:
     result = shared_kernel.run(cell)
     assert "error" == result.status
     text, *summary = result.traceback
@@ -196,7 +194,7 @@ def test_what_goes_wrong_is_one_clear_line_and_the_kernel_goes_on(
     assert ["Hi"] == shared_kernel.run("%agent -n /say Hi").displayed()
 
 
-def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) -> None:
+def test_agents_magic_opens_lists_uses_and_closes_tabs(shared_kernel: RunningKernel) -> None:
     shared_kernel.run("%agent /say one")
     shared_kernel.run("%agent -t other /say two")
     rows = shared_kernel.run(
@@ -212,7 +210,7 @@ def test_tabs_are_opened_listed_used_and_closed(shared_kernel: RunningKernel) ->
     assert "eliza" in shared_kernel.run("%agents").displayed()[0]
 
 
-def test_a_model_is_chosen_for_a_new_tab_and_for_one_that_is_open(kernel: RunningKernel, tmp_path: Path) -> None:
+def test_model_option_sets_the_model_of_new_and_open_tabs(kernel: RunningKernel, tmp_path: Path) -> None:
     """A model that is not offered is an error and changes nothing."""
     (tmp_path / "agents").mkdir()
     command = json.dumps([sys.executable, str(ROOT / "tests/agents/many_models.py")])
@@ -224,7 +222,7 @@ def test_a_model_is_chosen_for_a_new_tab_and_for_one_that_is_open(kernel: Runnin
     assert kernel.run("%agent hello").displayed() == ["model-7, 5 characters"]
 
 
-def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
+def test_magic_has_help_and_settings(kernel: RunningKernel) -> None:
     manual = kernel.send("%agent?")
     kernel.finish(manual)
     page = kernel.results[manual].reply["payload"][0]["data"]["text/plain"]
@@ -234,7 +232,7 @@ def test_the_manual_and_the_settings_are_there(kernel: RunningKernel) -> None:
     assert "error" == kernel.run("%config Agentnb.permissions = 'maybe'\nraise SystemError").status
 
 
-def test_loading_twice_and_unloading_leave_the_shell_as_it_was(kernel: RunningKernel) -> None:
+def test_unloading_restores_the_shell_after_loading_twice(kernel: RunningKernel) -> None:
     state = "ip = get_ipython(); t = ip.input_transformer_manager.token_transformers; x = ip.input_transformers_post"
     kernel.run("import agentnb\n" + state)
     assert ["(5, 1)"] == kernel.run("agentnb.load_ipython_extension(ip)\nlen(t), len(x)").values

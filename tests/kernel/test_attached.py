@@ -62,7 +62,7 @@ def page_message(method: str, **more: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", "v": version, "clientId": "page-1", "method": name, "params": {}, **more}
 
 
-def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKernel, model: str) -> None:
+def test_page_is_attached_from_initialize_until_its_comm_closes(kernel: RunningKernel, model: str) -> None:
     """A page that leaves may be reloading, so it still counts until its comm closes."""
     before = kernel.run("frontend.attached()").values
     kernel.say(model, page_message("initialize", id=1, params=HELLO))
@@ -78,7 +78,7 @@ def test_a_page_is_there_from_its_first_word_until_it_is_gone(kernel: RunningKer
     assert "no front end is attached" in reason.values[0]
 
 
-def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
+def test_agent_reads_unsaved_notebook_contents_from_the_page(kernel: RunningKernel, model: str) -> None:
     """Unsaved contents win, whole or by line; saved or other notebooks are read from disk."""
     path = kernel.folder / "fit.ipynb"
     made = new_notebook(cells=[new_code_cell("saved", id="a")])
@@ -106,9 +106,7 @@ def test_an_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, m
 
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)
-def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_silence(
-    kernel: RunningKernel, model: str
-) -> None:
+def test_time_blocked_by_a_cell_is_measured(kernel: RunningKernel, model: str) -> None:
     """A page that uses the main thread's loop cannot be heard while a cell blocks it."""
     kernel.say(model, page_message("initialize", id=1, params=HELLO))
     kernel.run("await until(frontend.attached)")
@@ -117,7 +115,7 @@ def test_the_time_in_which_a_cell_blocks_the_pages_loop_is_not_counted_as_their_
     assert float(kernel.run(COUNTED).values[0]) > 0
 
 
-def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> None:
+def test_page_message_does_not_fire_execution_events(kernel: RunningKernel, model: str) -> None:
     """Only cells fire IPython's events; otherwise matplotlib would close a figure that a cell is drawing."""
     kernel.run("told = []; get_ipython().events.register('post_execute', lambda: told.append('a cell'))")
     kernel.run("told.clear()")
@@ -127,7 +125,7 @@ def test_what_a_page_says_is_no_execution(kernel: RunningKernel, model: str) -> 
     assert heard == ["['a cell']"]
 
 
-def test_a_streaming_text_comes_in_short_messages(kernel: RunningKernel, model: str) -> None:
+def test_streamed_text_is_sent_in_short_messages(kernel: RunningKernel, model: str) -> None:
     """A page that accepts them gets messages without channel, part and request header."""
     kernel.say(model, page_message("initialize", id=1, params={**HELLO, "accepts": ["text"]}))
     tab = kernel.run("session = agentnb.start()\nsession.tab_id").values[0].strip("'")

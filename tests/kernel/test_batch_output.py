@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.kernel.running_kernel import RunningKernel
 
 
-def test_a_batch_that_runs_has_no_table_below_its_bar(shared_kernel: RunningKernel) -> None:
+def test_running_batch_shows_no_table_below_its_bar(shared_kernel: RunningKernel) -> None:
     """The table would never change again; a later cell shows the progress by then."""
     begun = shared_kernel.run(
         "import agentnb\nbatch = agentnb.map('{input}', ['/hang'], agent='eliza')\nbatch", clickable=True

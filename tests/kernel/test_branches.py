@@ -138,7 +138,7 @@ def program(seed: int) -> str:
     return "\n".join(lines)
 
 
-def test_keeping_a_try_is_having_done_it_and_undo_takes_it_back(loaded: RunningKernel) -> None:
+def test_kept_try_equals_a_direct_run_and_can_be_undone(loaded: RunningKernel) -> None:
     """Compares values, object identity, and files with their modes and links, for generated programs."""
     value(loaded, "a = [1]; b = a; c = pd.DataFrame({'x': [1, 2]}); d = np.arange(3); e = Thing(a)")
     for seed in range(FIRST, LAST + 1):
@@ -156,7 +156,7 @@ def explained(kernel: RunningKernel, seed: int, one: str, other: str) -> bool:
     pytest.fail(f"seed {seed}:\n{program(seed)}\n{one}: {value(kernel, one)}\n{other}: {value(kernel, other)}")
 
 
-def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: RunningKernel) -> None:
+def test_kept_variables_still_share_objects_with_others(loaded: RunningKernel) -> None:
     """Also for objects that the try does not name: a list with the frame, a view of the array."""
     value(loaded, "df = pd.DataFrame({'x': [1, 2]}); frames = [df]; deep = {0: frames}; row = np.arange(3)")
     value(loaded, "def f(): return n\nn, g, part = 1, [f], row[:2]")
@@ -170,14 +170,14 @@ def test_what_others_share_with_a_kept_variable_is_shared_afterwards(loaded: Run
     assert undone == (False, [1, 2], [0, 1], [1], {}, True)
 
 
-def test_a_new_function_and_the_new_variable_that_it_uses_are_kept_and_are_no_conflict(loaded: RunningKernel) -> None:
+def test_new_function_is_kept_with_the_new_variable_it_uses(loaded: RunningKernel) -> None:
     """Unpickling the function sets the variable before the user's are compared."""
     value(loaded, "turn = tries('def size(): return len(parts)\\nparts = [size]').keep(1)")
     assert value(loaded, "(size(), parts[0] is size)") == (1, True)
     assert value(loaded, "turn.undo()\n('size' in globals(), 'parts' in globals())") == (False, False)
 
 
-def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
+def test_best_try_is_kept_and_others_leave_nothing(loaded: RunningKernel) -> None:
     before = value(loaded, "sorted(os.listdir(tempfile.tempdir))")
     pids = {each.pid for each in psutil.Process(loaded.pid).children(recursive=True)}
     value(
@@ -204,7 +204,7 @@ def test_tries_are_measured_and_the_best_is_kept_and_of_the_others_nothing_stays
     assert sorted(value(loaded, new)) == ["Keep try ", "Try 1: [{"]
 
 
-def test_what_the_user_changed_meanwhile_is_a_conflict_and_other_parts_can_be_kept(loaded: RunningKernel) -> None:
+def test_keep_conflicts_when_the_user_changed_the_same_parts(loaded: RunningKernel) -> None:
     value(loaded, 'made = tries(\'xs.append(9); new = 7; open("kept.txt", "w").write("try"); open("n", "w").close()\')')
     value(loaded, "open('kept.txt', 'w').write('mine')")
     conflict = loaded.run("made.keep(1)")
@@ -242,7 +242,7 @@ def test_what_the_user_changed_meanwhile_is_a_conflict_and_other_parts_can_be_ke
     ],
     ids=["exit", "killed", "memory", "disk", "SystemExit"],
 )
-def test_a_try_that_breaks_leaves_the_notebook_as_it_was(loaded: RunningKernel, code: str, says: str) -> None:
+def test_broken_try_leaves_the_notebook_unchanged(loaded: RunningKernel, code: str, says: str) -> None:
     made = value(loaded, f"before = facts()\nmade = tries({code!r}, n=2)\nrepr(made)")
     assert value(loaded, "facts() == before")
     assert says in made
@@ -250,7 +250,7 @@ def test_a_try_that_breaks_leaves_the_notebook_as_it_was(loaded: RunningKernel, 
     assert value(loaded, "xs") == [1]
 
 
-def test_a_try_that_hangs_is_cancelled_and_others_go_on(loaded: RunningKernel) -> None:
+def test_hanging_try_is_cancelled_without_affecting_others(loaded: RunningKernel) -> None:
     value(
         loaded,
         "hangs = agentnb.branches(runs('while True: pass'), 1, agents=[AGENT])\nmade = tries('xs.append(2)')\n"
@@ -261,7 +261,7 @@ def test_a_try_that_hangs_is_cancelled_and_others_go_on(loaded: RunningKernel) -
     assert value(loaded, "xs") == [1, 2]
 
 
-def test_a_measure_that_is_no_number_is_said_and_does_not_count(loaded: RunningKernel) -> None:
+def test_invalid_measure_is_reported_and_does_not_count(loaded: RunningKernel) -> None:
     for measure, says in (("1 / 0", "ZeroDivisionError"), ("'high'", "not a number"), ("float('nan')", "NaN")):
         value(loaded, f"made = tries('y = 1', measure={measure!r})")
         assert says in value(loaded, "made[0].error")
@@ -270,14 +270,14 @@ def test_a_measure_that_is_no_number_is_said_and_does_not_count(loaded: RunningK
     assert "not an expression" in loaded.run("agentnb.branches('x', measure='a =')").error
 
 
-def test_budget_of_the_magic_is_that_of_each_try(loaded: RunningKernel) -> None:
+def test_magic_budget_applies_to_each_try(loaded: RunningKernel) -> None:
     assert "budget" in loaded.run("%agent --budget much try 2 Improve it").error
     loaded.run("%agent -a eliza -o spent --budget '1 turns' try 1 hello")
     assert value(loaded, "[each.session.budget for each in spent.wait()]") == ["1 turns"]
     value(loaded, "spent.discard()")
 
 
-def test_what_can_be_copied_by_no_pickle_is_named(loaded: RunningKernel) -> None:
+def test_variables_that_cannot_be_pickled_are_named(loaded: RunningKernel) -> None:
     value(loaded, "made = tries('import threading; lock = threading.Lock(); good = 3'); turn = made.keep(1)")
     assert value(loaded, "(good, 'lock' in globals())") == (3, False)
     assert "lock: TypeError" in value(loaded, "turn.text")
@@ -286,7 +286,7 @@ def test_what_can_be_copied_by_no_pickle_is_named(loaded: RunningKernel) -> None
 NO_FILE_ABOVE = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({}, r.getrlimit(r.RLIMIT_FSIZE)[1]))"
 
 
-def test_a_full_disk_is_an_error_and_leaves_the_notebook_as_it_was(loaded: RunningKernel) -> None:
+def test_full_disk_is_an_error_and_changes_nothing(loaded: RunningKernel) -> None:
     """The disk is full while the workspace is copied and while a try is kept."""
     value(loaded, "open('large.bin', 'wb').write(b'1' * 2 ** 24); n = 1")
     code = "n = 2; open('a.txt', 'w').write('a'); open('kept.txt', 'a').write('b'); open('large.bin', 'ab').write(b'2')"
@@ -304,7 +304,7 @@ def test_a_full_disk_is_an_error_and_leaves_the_notebook_as_it_was(loaded: Runni
     assert value(loaded, "(open('a.txt').read(), n, os.path.getsize('large.bin'))") == ("a", 2, 2**24 + 1)
 
 
-def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(alone: RunningKernel) -> None:
+def test_kernel_that_cannot_fork_is_replayed(alone: RunningKernel) -> None:
     """Polars' threads do not survive a fork."""
     value(alone, "import polars as pl\nframe = pl.DataFrame({'a': [1, 2]})")
     value(alone, "made = tries('total = frame[\"a\"].sum(); xs.append(3)')")
@@ -313,7 +313,7 @@ def test_a_kernel_that_cannot_fork_is_replayed_and_that_is_said(alone: RunningKe
     assert value(alone, "(total, xs, made[0].way)") == (3, [1, 3], "replay")
 
 
-def test_tries_are_begun_by_magic(loaded: RunningKernel) -> None:
+def test_magic_starts_tries(loaded: RunningKernel) -> None:
     prompt = json.dumps([{"say": "tried"}])
     (loaded.folder / "agentnb-agent.toml").write_text("")
     result = loaded.run(f"%agent -o made try 2 --measure len(xs) {prompt}")
@@ -323,7 +323,7 @@ def test_tries_are_begun_by_magic(loaded: RunningKernel) -> None:
 
 
 @needs_namespaces
-def test_a_killed_kernel_takes_its_tries_with_it(alone: RunningKernel) -> None:
+def test_killing_the_kernel_ends_its_tries(alone: RunningKernel) -> None:
     code = "made = agentnb.branches(runs('while True: pass'), 2, agents=[AGENT])"
     begun = alone.run(code, clickable=True)  # without a page, the last cell waits for all work
     assert begun.status == "ok", begun.error
@@ -332,7 +332,7 @@ def test_a_killed_kernel_takes_its_tries_with_it(alone: RunningKernel) -> None:
     assert psutil.wait_procs(below, timeout=30)[1] == []
 
 
-def test_arguments_that_make_no_sense_are_named(loaded: RunningKernel) -> None:
+def test_invalid_arguments_are_reported(loaded: RunningKernel) -> None:
     for call, says in (
         ("agentnb.branches('')", "prompt"),
         ("agentnb.branches('x', 0)", "from 1"),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 CELLS, MESSAGES, ROWS = 20, 1000, 4
 
 
-def test_a_cell_that_awaits_ends_as_itself_while_a_page_sends_messages(kernel: RunningKernel) -> None:
+def test_awaiting_cell_keeps_its_id_while_a_page_sends_messages(kernel: RunningKernel) -> None:
     """Comm messages arrive while cells await; the kernel still reports each cell idle by its id."""
     cells = [cell for _ in range(ROWS) for cell in _row(kernel)]
     assert [kernel.results[cell].idle for cell in cells] == [True] * CELLS

@@ -40,9 +40,7 @@ def open_chat(kernel: RunningKernel) -> None:
     ],
     indirect=["kernel_name"],
 )
-def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_notebook_lacks(
-    plain_kernel: RunningKernel, cell: str
-) -> None:
+def test_magic_works_with_a_note_when_only_the_chat_is_open(plain_kernel: RunningKernel, cell: str) -> None:
     """IPython must not take the final question mark for help; a later ``%load_ext`` prints nothing."""
     open_chat(plain_kernel)
     first = plain_kernel.run(cell, timeout=60)
@@ -56,14 +54,14 @@ def test_agent_magic_when_only_the_chat_is_open_answers_and_says_once_what_the_n
 
 
 @ONE_KERNEL
-def test_agent_magic_when_a_cell_has_loaded_it_too_has_no_note(plain_kernel: RunningKernel) -> None:
+def test_magic_has_no_note_when_a_cell_loaded_it(plain_kernel: RunningKernel) -> None:
     open_chat(plain_kernel)
     plain_kernel.run("%load_ext agentnb")
     assert NOTE not in plain_kernel.run(CELL).stdout
 
 
 @ONE_KERNEL
-def test_agent_magic_when_it_was_unloaded_stays_away_although_a_page_loads_the_chat_again(
+def test_unloaded_magic_stays_unloaded_when_the_chat_opens(
     plain_kernel: RunningKernel,
 ) -> None:
     plain_kernel.run("%load_ext agentnb")

@@ -31,7 +31,7 @@ def managers(result: Any) -> list[str]:
 
 
 @ONE_KERNEL
-def test_views_in_colab_name_the_manager_that_loads_them_and_nobody_has_to_enable_it(kernel: RunningKernel) -> None:
+def test_views_in_colab_name_their_widget_manager(kernel: RunningKernel) -> None:
     """The fake ``google.colab.output`` uses the names from Colab's source."""
     package = kernel.folder / "google" / "colab"
     package.mkdir(parents=True)

@@ -100,7 +100,7 @@ def stands(state: str) -> Any:
 
 
 @ONE_KIND
-def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts(
+def test_page_works_in_another_kernel_despite_a_network_cut(
     there: RunningKernel, here: RunningKernel, network: Relay
 ) -> None:
     """The page prompts, approves and cancels there, shows the connection's state, and loses nothing."""
@@ -155,7 +155,7 @@ def test_a_page_works_in_another_kernel_through_a_cut_until_that_kernel_restarts
 
 
 @ONE_KIND
-def test_a_kernel_that_was_killed_is_gone_where_its_file_says_so_and_else_looked_for(
+def test_connection_to_a_killed_kernel_is_retried_or_ended(
     there: RunningKernel, here: RunningKernel, network: Relay
 ) -> None:
     address, token, session = serve(there, network.place)

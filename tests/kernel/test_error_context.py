@@ -25,9 +25,7 @@ print(turn.snapshot.message.attachments[0].model_representation)
 @pytest.mark.parametrize(
     "turn", ["session.prompt('/say so', context=[error])", "get_ipython().run_line_magic('agent', '/say @error2')"]
 )
-def test_caught_error_when_given_as_context_or_mentioned_shows_lines_and_values_of_its_cells(
-    shared_kernel: RunningKernel, turn: str
-) -> None:
+def test_caught_error_in_the_context_shows_lines_and_values(shared_kernel: RunningKernel, turn: str) -> None:
     shared_kernel.run("def ratio(x):\n    below = x - 3\n    return x / below")
     code = CAUGHT.format(turn=turn).replace("error = caught", "error = error2 = caught")
     lines = shared_kernel.run(code).stdout.splitlines()

@@ -133,9 +133,7 @@ def said_in(turn: Any) -> str:
     return "".join(part.content for part in turn.response_parts if hasattr(part, "message_id"))
 
 
-def test_kernel_behind_a_gateway_gives_its_own_files_and_loses_nothing_where_the_gateway_drops(
-    server: Server, relay: Relay
-) -> None:
+def test_gateway_kernel_loses_nothing_when_the_network_drops(server: Server, relay: Relay) -> None:
     """Files arrive, and each word comes once although the network drops in mid-turn."""
     (server.folder / "here.txt").write_text("of the server", encoding="utf-8")
     page = GatewayPage(server, started(server))
@@ -168,7 +166,7 @@ def wait_for_log(server: Server, words: bytes) -> None:
         server.reader.join(0.05)
 
 
-def test_kernel_that_shares_only_its_ports_keeps_its_files(kernelspecs: Path, tmp_path: Path) -> None:
+def test_kernel_with_its_own_files_writes_and_undoes_only_those(kernelspecs: Path, tmp_path: Path) -> None:
     """As with a container: write and undo act on the kernel's files, never on this machine's."""
     folder = kernelspecs / "kernels/apart"
     folder.mkdir(exist_ok=True)

@@ -26,9 +26,7 @@ from tests.notebooks.recorded import notebook, run, with_plugin, without_agents
         ("/crash", "TurnFailed: Tour stopped unexpectedly (exit code 3)."),
     ],
 )
-def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
-    shared_kernel: RunningKernel, prompt: str, error: str
-) -> None:
+def test_failed_turn_raises_the_error_class_of_its_cause(shared_kernel: RunningKernel, prompt: str, error: str) -> None:
     result = shared_kernel.run(f"%agent {prompt}")
     assert result.status == "error"
     assert result.error.startswith(error)
@@ -37,7 +35,7 @@ def test_a_turn_that_does_not_end_well_is_an_error_of_its_class(
 
 
 @ONE_KERNEL
-def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKernel) -> None:
+def test_turn_has_a_time_limit_when_no_user_is_attached(kernel: RunningKernel) -> None:
     """Half an hour by default; a user or another limit overrides it."""
     assert kernel.run("from agentnb.ipython.config import Agentnb\nAgentnb().headless_timeout").values == ["1800.0"]
     kernel.run("%config Agentnb.headless_timeout = 0.01")
@@ -51,12 +49,12 @@ def test_where_nobody_is_there_a_turn_has_a_limit_of_its_own(kernel: RunningKern
     assert "cancelled" not in result.displayed()[0]  # the error mentions it
 
 
-def test_the_limit_holds_for_a_blocking_cell_too(shared_kernel: RunningKernel) -> None:
+def test_time_limit_applies_to_a_blocking_cell(shared_kernel: RunningKernel) -> None:
     result = shared_kernel.run("def ask():\n    %agent --timeout 1 /hang\nask()")
     assert result.error.startswith("TurnTimeout")
 
 
-def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) -> None:
+def test_permission_request_is_denied_with_a_reason(shared_kernel: RunningKernel) -> None:
     text = shared_kernel.run("%agent /write notes.txt Words").displayed()[0]
     assert "No front end is attached to ask" in text
     assert "--permissions allow" in text
@@ -74,7 +72,9 @@ def test_a_permission_is_denied_with_its_reason(shared_kernel: RunningKernel) ->
     ],
     ids=["nbconvert", "papermill", "nbclient", "nbmake", "ipython"],
 )
-def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...], prompt: str, error: str) -> None:
+def test_every_notebook_runner_fails_with_the_turn_error(
+    tmp_path: Path, runner: tuple[str, ...], prompt: str, error: str
+) -> None:
     """Exit code 1, the error's class in the output, and no later cell runs."""
     cells = ("%load_ext agentnb", f"%agent {prompt}", "open('reached', 'w')")
     notebook(tmp_path / "fails.ipynb", *cells)
@@ -86,7 +86,7 @@ def test_every_runner_ends_with_the_error(tmp_path: Path, runner: tuple[str, ...
 
 
 @pytest.mark.parametrize("option", ["--nbval", "--nbval-lax"])
-def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
+def test_nbval_reports_each_failed_cell(tmp_path: Path, option: str) -> None:
     """The run goes on with the later cells."""
     prompts = ("/fail", "/stop refusal", "--timeout 1 /hang")
     path = notebook(tmp_path / "fails.ipynb", "%load_ext agentnb", *(f"%agent {prompt}" for prompt in prompts), "1")
@@ -96,7 +96,7 @@ def test_nbval_fails_the_cells_that_fail(tmp_path: Path, option: str) -> None:
     assert all(error in done.stdout for error in ("TurnFailed", "TurnRefused", "TurnTimeout"))
 
 
-def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
+def test_script_raises_the_turn_error(tmp_path: Path) -> None:
     script = "import agentnb; agentnb.start().prompt('/stop refusal').wait(60, check=False).raise_for_error()"
     (tmp_path / "script.py").write_text(script, encoding="utf-8")
     done = run("script", cwd=tmp_path)
@@ -104,7 +104,7 @@ def test_a_script_raises_what_went_wrong(tmp_path: Path) -> None:
     assert "agentnb.errors.TurnRefused" in done.stderr
 
 
-def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
+def test_long_turn_is_reported_in_the_terminal(tmp_path: Path) -> None:
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run head -n 1 fifo")
     os.mkfifo(tmp_path / "fifo")  # the turn ends only after the terminal's message
     fifo = os.open(tmp_path / "fifo", os.O_RDWR)
@@ -122,7 +122,7 @@ def test_a_long_turn_is_told_to_the_terminal(tmp_path: Path) -> None:
     assert "has been working" not in path.read_text(encoding="utf-8")
 
 
-def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
+def test_long_turn_prints_nothing_without_a_terminal(tmp_path: Path) -> None:
     path = notebook(tmp_path / "long.ipynb", "%load_ext agentnb", "%agent --permissions allow /run sleep 1")
     env = {**without_agents(), "AGENTNB_PROGRESS_SECONDS": "0.1"}
     done = run("nbconvert", "--to", "notebook", "--execute", "--inplace", path.name, cwd=tmp_path, env=env)
@@ -131,7 +131,7 @@ def test_without_a_terminal_nothing_is_told(tmp_path: Path) -> None:
 
 
 @ONE_KERNEL
-def test_a_batch_that_no_cell_waits_for_is_waited_for_at_the_end(kernel: RunningKernel) -> None:
+def test_cell_waits_for_its_batch_when_no_user_is_attached(kernel: RunningKernel) -> None:
     """A failed input fails that cell, unless errors are kept; with a user, the cell ends at once."""
     kernel.run("import agentnb\ndef ask(text, **options):\n    return agentnb.map('{input}', [text], **options)")
     assert kernel.run("batch = ask('/slow 20 5')").status == "ok"

@@ -8,7 +8,7 @@ from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 
 @ONE_KERNEL
-def test_a_killed_kernels_session_is_gone_on_with_in_the_next(kernel_name: str, tmp_path: Path) -> None:
+def test_next_kernel_resumes_the_session_of_a_killed_kernel(kernel_name: str, tmp_path: Path) -> None:
     """The turn that ran when the kernel was killed has ended with an error."""
     with RunningKernel.started(kernel_name, tmp_path) as kernel:
         kernel.run(f"%load_ext agentnb\n%agents new\n%agent /say residuals of {kernel_name}")

@@ -6,7 +6,7 @@ from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 
 @ONE_KERNEL
-def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKernel) -> None:
+def test_agents_magic_forks_opens_erases_and_deletes_sessions(kernel: RunningKernel) -> None:
     kernel.run("import os; os.environ['AGENTNB_ELIZA_STORE'] = 'store'; os.environ['AGENTNB_ELIZA_LOGIN'] = '0'")
     kernel.run("%agent -t cats my cat is ill")
     assert "Copied into the tab 'dogs'" in kernel.run("%agents fork cats as dogs").values[0]
@@ -32,6 +32,6 @@ def test_a_session_is_copied_kept_opened_erased_and_deleted(kernel: RunningKerne
 
 
 @ONE_KERNEL
-def test_mcp_servers_in_the_configuration_are_given_to_tabs(kernel: RunningKernel) -> None:
+def test_tabs_get_the_configured_mcp_servers(kernel: RunningKernel) -> None:
     kernel.run('%config Agentnb.mcp_servers = {"files": {"command": "cat"}}')
     assert "These came with the session: `files`, `kernel`." in kernel.run("%agent -n /mcp").displayed()[0]

@@ -49,7 +49,7 @@ def test_code_runs_while_the_cell_waits_for_the_turn(kernel: RunningKernel) -> N
     assert kernel.run("_ , xs").status == "ok"
 
 
-def test_code_runs_while_the_kernel_idles_and_waits_while_a_cell_runs(kernel: RunningKernel) -> None:
+def test_background_turn_runs_code_when_the_kernel_is_idle(kernel: RunningKernel) -> None:
     """A background turn runs code between cells, and fails if the cell does not end in time."""
     kernel.run("import agentnb, asyncio, os\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
     os.mkfifo(kernel.folder / "ran")
@@ -89,7 +89,7 @@ def test_the_interrupt_stops_the_code_and_the_turn(kernel: RunningKernel) -> Non
 
 
 @ONE_KERNEL
-def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: RunningKernel) -> None:
+def test_interrupt_tool_ends_the_running_cell_with_permission(kernel: RunningKernel) -> None:
     """A cell that waits for the turn is not interrupted, nor any without permission."""
     kernel.run("import agentnb\nsession = agentnb.start(kernel_tools=True, permissions='allow')")
     interrupted = kernel.run(f"{BUSY}\nturn = session.prompt('/mcp kernel interrupt {{}}')\nwork()")
@@ -104,7 +104,7 @@ def test_interrupt_ends_the_cell_that_the_kernel_runs_and_asks_first(kernel: Run
 
 
 @ONE_KERNEL
-def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> None:
+def test_running_code_needs_permission_and_reading_does_not(kernel: RunningKernel) -> None:
     """Without a user, code is denied with the reason; the log has each decision."""
     kernel.run("secret = 'x'\nxs = [1]")
     denied = kernel.run("%agent -n --kernel /kernel run xs.append(2)").displayed()[0]
@@ -124,7 +124,7 @@ def test_what_runs_is_asked_for_and_looking_is_not(kernel: RunningKernel) -> Non
 
 
 @ONE_KERNEL
-def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKernel) -> None:
+def test_stdio_agent_uses_the_kernel_through_the_bridge(kernel: RunningKernel) -> None:
     """Each session has its own token; its socket is gone when it closes or the kernel is killed."""
     kernel.run("import agentnb, json\nxs = [1]")
     begin = f"agentnb.start(command={STDIO}, permissions='allow', kernel_tools=True)"
@@ -147,7 +147,7 @@ def test_an_agent_that_knows_only_stdio_comes_by_the_bridge(kernel: RunningKerne
 
 
 @ONE_KERNEL
-def test_a_cassette_does_it_all_again(kernel: RunningKernel) -> None:
+def test_replay_runs_the_recorded_kernel_code_again(kernel: RunningKernel) -> None:
     """A replayed session runs the code again, under today's policy: if denied today, the turn fails.
 
     It also fails if the code gives something else. A bridged agent's code runs again, too.

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kernel: RunningKernel) -> None:
+def test_final_text_replaces_the_live_view_in_place(shared_kernel: RunningKernel) -> None:
     outputs = [
         output for output in shared_kernel.run("%agent /say **Hi**", clickable=True).outputs if "display" in output[0]
     ]
@@ -34,7 +34,7 @@ def test_the_live_view_is_replaced_in_place_by_the_record_at_the_end(shared_kern
     assert {"text/markdown": "**Hi**", "text/plain": "**Hi**"} == kept["data"]
 
 
-def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> None:
+def test_text_replaces_a_view_that_no_page_draws(kernel: RunningKernel) -> None:
     """The text grows while the turn runs."""
     running = kernel.send("%agent /slow 100000 20", clickable=True)
     displayed = kernel.results[running].displayed
@@ -46,7 +46,7 @@ def test_text_stands_in_for_a_view_that_nobody_draws(kernel: RunningKernel) -> N
     assert [] == [text for text in texts if not last.startswith(text.strip())]
 
 
-def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: RunningKernel) -> None:
+def test_background_turn_replaces_its_view_with_its_text(shared_kernel: RunningKernel) -> None:
     begun = shared_kernel.send("turn = %agent -b /slow 5 20", clickable=True)
     shared_kernel.finish(begun)
     (_, view) = next(output for output in shared_kernel.results[begun].outputs if output[0] == "display_data")
@@ -54,7 +54,7 @@ def test_a_background_turn_leaves_its_record_where_its_view_was(shared_kernel: R
     shared_kernel.until_update(view["transient"]["display_id"])
 
 
-def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setting(kernel: RunningKernel) -> None:
+def test_blocking_cell_does_not_hang_on_a_permission_request(kernel: RunningKernel) -> None:
     """Without a page, the turn's permission request is denied."""
     result = kernel.run("%%time\n%agent /ask edit", clickable=True)
     assert "**Permission denied.**" in result.displayed()[-1]
@@ -63,7 +63,7 @@ def test_a_cell_that_blocks_does_not_hang_on_a_question_and_text_only_is_a_setti
     assert ([], "Hi") == (reply.displayed(WIDGET), reply.displayed()[-1])
 
 
-def test_a_console_gets_the_words_printed(kernel: RunningKernel) -> None:
+def test_console_prints_the_text_of_a_turn(kernel: RunningKernel) -> None:
     """`jupyter console` and qtconsole cannot replace output, so short and long turns are printed."""
     short = kernel.run("%agent /say Hi", console=True)
     assert "Hi" == short.stdout.strip()

@@ -23,7 +23,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the same on any kernel
-def test_turn_with_an_edit_and_kernel_tools_does_what_the_policy_allows(kernel: RunningKernel, models: Models) -> None:
+def test_local_agent_does_only_what_the_policy_allows(kernel: RunningKernel, models: Models) -> None:
     """Allowed, the file and variable change, and the model gets the new value; denied, nothing changes."""
     file = kernel.folder / "fit.py"
     file.write_text("step = 1.0\n", encoding="utf-8")

@@ -42,7 +42,7 @@ def loaded(shared: RunningKernel) -> RunningKernel:
     return shared
 
 
-def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(loaded: RunningKernel) -> None:
+def test_improving_tries_are_kept_and_others_leave_nothing(loaded: RunningKernel) -> None:
     made = value(loaded, "known = {each.id for each in agentnb.history()}; sorted(os.listdir(tempfile.tempdir))")
     before = {each.pid for each in loaded.descendants()}
     steps = (
@@ -64,7 +64,7 @@ def test_tries_that_improve_the_metric_are_kept_and_of_the_others_nothing_stays(
     assert psutil.wait_procs([each for each in left if not is_watchdog(each)], timeout=20)[1] == []
 
 
-def test_what_the_metric_is_made_of_cannot_be_changed_by_a_try(loaded: RunningKernel) -> None:
+def test_try_cannot_change_what_the_metric_depends_on(loaded: RunningKernel) -> None:
     """Tries change data, a file and the notebook's code; a patched library is not kept."""
     steps = (
         {"run": "y_test[:] = 9; model.x = 5"},
@@ -87,7 +87,7 @@ def test_what_the_metric_is_made_of_cannot_be_changed_by_a_try(loaded: RunningKe
     assert value(loaded, "(score(), y_test.tolist(), open('test.csv').read())") == (2.0, [1, 2, 3], "truth")
 
 
-def test_what_is_named_is_held_and_nothing_else(loaded: RunningKernel) -> None:
+def test_held_option_protects_only_the_named_items(loaded: RunningKernel) -> None:
     step = {"run": "y_test = np.ones(30)", "write": ["test.csv", "truth"]}
     assert value(loaded, loop(step, tries=1, held=["test.csv"]))[:2] == (["start", "kept"], 10.0)
     assert "neither a variable nor a file" in loaded.run(loop(step, tries=1, held=["gone"])).error
@@ -107,7 +107,7 @@ def test_what_is_named_is_held_and_nothing_else(loaded: RunningKernel) -> None:
     ],
     ids=["raises", "NaN", "text", "bool", "missing", "syntax", "hangs", "exits"],
 )
-def test_a_metric_that_gives_no_number_now_is_said_at_once(loaded: RunningKernel, metric: str, says: str) -> None:
+def test_invalid_metric_is_reported_at_the_start(loaded: RunningKernel, metric: str, says: str) -> None:
     assert says in loaded.run(loop({}, metric=metric, tries=1, metric_timeout=2)).error
 
 
@@ -123,7 +123,7 @@ def test_a_metric_that_fails_in_a_try_fails_that_try(loaded: RunningKernel) -> N
         assert words in why
 
 
-def test_a_gain_by_chance_is_evaluated_again(loaded: RunningKernel) -> None:
+def test_gain_is_confirmed_by_evaluating_again(loaded: RunningKernel) -> None:
     """The function is lucky only at its first call in a copy."""
     value(
         loaded, "calls = []\ndef lucky():\n    calls.append(1)\n    return model.x + (len(calls) == 1) * gift\ngift = 0"
@@ -135,7 +135,7 @@ def test_a_gain_by_chance_is_evaluated_again(loaded: RunningKernel) -> None:
     assert "not confirmed" in value(loaded, "made.tries[1].why")
 
 
-def test_the_loop_ends_within_a_turn_of_each_limit(loaded: RunningKernel) -> None:
+def test_loop_ends_at_each_limit(loaded: RunningKernel) -> None:
     """A try that runs when the time or the budget ends is stopped, and nothing of it is kept."""
     waits = {"run": "model.x = 9", "wait": True}
     value(loaded, "from datetime import datetime, timedelta")
@@ -162,7 +162,7 @@ def _is_agent(process: psutil.Process) -> bool:
     return False
 
 
-def test_a_loop_is_stopped_by_cancel_and_by_an_interrupt(loaded: RunningKernel) -> None:
+def test_cancel_and_interrupt_stop_the_loop(loaded: RunningKernel) -> None:
     waits = {"run": "model.x = 9", "wait": True}
     value(loaded, f"made = loop({waits!r}, tries=3)\nmade.cancel(); made.wait()", clickable=True)
     assert value(loaded, "made.why, model.x") == ("It was stopped.", 1)
@@ -186,14 +186,14 @@ def interrupt(frame, event, argument):
 
 
 @pytest.mark.parametrize("where", ["at_fork.py", "judge.py"], ids=["copied", "measured"])
-def test_an_interrupt_while_the_kernel_is_copied_stops_the_loop(loaded: RunningKernel, where: str) -> None:
+def test_interrupt_during_copying_or_measuring_stops_the_loop(loaded: RunningKernel, where: str) -> None:
     value(loaded, f"{INTERRUPTS}\nWHERE = {where!r}")
     begun = f"made = loop(*{[run_of(2), run_of(3)]!r}, tries=2)\nsys.setprofile(interrupt)"
     assert "KeyboardInterrupt" in loaded.run(f"{begun}\nmade.wait()").error
     assert value(loaded, "made.state, made.why, made.tries[-1].state") == ("ended", "It was stopped.", "stopped")
 
 
-def test_at_a_limit_it_asks_where_somebody_is_there(loaded: RunningKernel) -> None:
+def test_loop_asks_an_attached_user_at_a_limit(loaded: RunningKernel) -> None:
     """The user answers a card or in Python; until then the loop waits."""
     steps = [run_of(2), run_of(3), run_of(4), run_of(5)]
     value(loaded, "host = agentnb.host.current_host(); host.environment.connect(attached=lambda: True)")
@@ -224,7 +224,7 @@ def _until(kernel: RunningKernel, code: str, wanted: object) -> None:
     pytest.fail(f"not {wanted}: {value(kernel, code)} {value(kernel, 'made.state, made.why, made.tries')}")
 
 
-def test_what_the_user_changes_meanwhile_stays_and_the_loop_goes_on_from_there(loaded: RunningKernel) -> None:
+def test_loop_keeps_user_changes_and_continues_from_them(loaded: RunningKernel) -> None:
     """A variable, then a file, both while the loop keeps the try; data of the metric may change too."""
     steps = [{"run": "model = Model(model.x + 1)", "write": ["kept.txt", "try"]}]
     code = f"""
@@ -244,7 +244,7 @@ made.wait(); outcome(made)
     assert value(loaded, "open('kept.txt').read()") == "try"
 
 
-def test_a_loop_is_begun_by_magic(loaded: RunningKernel) -> None:
+def test_magic_starts_a_loop(loaded: RunningKernel) -> None:
     assert "The loop has no limit" in loaded.run("%agent loop --metric score() Improve it").error
     wrong = loaded.run("%%agent loop --metric score() --tries 1 --untill 7\nImprove it")
     assert "no option --untill" in wrong.error
@@ -256,7 +256,7 @@ def test_a_loop_is_begun_by_magic(loaded: RunningKernel) -> None:
     assert "score() + 0: 1 → 1 · 1 try, 0 kept · ended: 1 try is done." in "".join(ledger)
 
 
-def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> None:
+def test_notebook_run_by_papermill_waits_for_its_loop(tmp_path: Path) -> None:
     steps = [run_of(2), {"run": "model.x = 3", "write": ["kept.txt", "3"]}]
     cells = (f"%load_ext agentnb\n{SETUP}", CELLS.partition("os.remove(name)")[2], f"made = loop(*{steps!r}, tries=2)")
     notebook(tmp_path / "loop.ipynb", *cells)
@@ -265,7 +265,7 @@ def test_a_notebook_that_a_program_runs_waits_for_its_loop(tmp_path: Path) -> No
     assert (tmp_path / "kept.txt").read_text() == "3"
 
 
-def test_a_recorded_loop_is_replayed_byte_for_byte_without_its_agent(tmp_path: Path) -> None:
+def test_replayed_loop_is_identical_without_its_agent(tmp_path: Path) -> None:
     """Better, worse, failing and writing tries give the same ledger, without its times, and results.
 
     Also for tries meant for a cluster: a recorded notebook makes them here.
@@ -306,7 +306,7 @@ GAIN = {"run": "n = float(open('best.txt').read()) + 1\nopen('best.txt', 'w').wr
 LOSS = {"run": "open('best.txt', 'w').write('0')", "write": ["worse.txt", "0"]}
 
 
-def test_a_killed_loop_goes_on_where_it_was(kernelspecs: Path, tmp_path: Path) -> None:
+def test_killed_loop_resumes_where_it_was(kernelspecs: Path, tmp_path: Path) -> None:
     """Killed at random points: the kept tries are there, nothing of the others, and the loop continues."""
     chance, work = random.Random(33), tmp_path / "work"
     work.mkdir()

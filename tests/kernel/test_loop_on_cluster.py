@@ -102,7 +102,7 @@ def on(workers: Workers, *steps: dict[str, Any], **options: Any) -> str:
     return loop(*steps, executor=workers.address, **options)
 
 
-def test_tries_on_a_worker_are_kept_and_nothing_stays_of_them_there(loaded: RunningKernel, workers: Workers) -> None:
+def test_tries_on_a_worker_are_kept_and_leave_nothing_there(loaded: RunningKernel, workers: Workers) -> None:
     """The worker's cells make the lock, the random table is sent, a kept object changes in place."""
     value(loaded, "alias, loose = [model], float(noise.sum())")
     below = {each.pid for each in workers.below}
@@ -131,7 +131,7 @@ def test_tries_on_a_worker_are_kept_and_nothing_stays_of_them_there(loaded: Runn
     value(loaded, "os.remove('log.txt'); os.remove('kept.txt')")
 
 
-def test_a_try_on_a_worker_is_stopped_at_a_limit_and_by_cancel(loaded: RunningKernel, workers: Workers) -> None:
+def test_limit_and_cancel_stop_a_try_on_a_worker(loaded: RunningKernel, workers: Workers) -> None:
     """The agent's text so far stays, and nothing else of the try."""
     below = {each.pid for each in workers.below}
     waits = {"run": "model.x = 9", "wait": True}
@@ -146,7 +146,7 @@ def test_a_try_on_a_worker_is_stopped_at_a_limit_and_by_cancel(loaded: RunningKe
     assert workers.files == []
 
 
-def test_a_try_whose_worker_is_killed_is_made_again(loaded: RunningKernel, workers: Workers, tmp_path: Path) -> None:
+def test_try_is_repeated_when_its_worker_is_killed(loaded: RunningKernel, workers: Workers, tmp_path: Path) -> None:
     once = tmp_path / "once"
     step = {"run": f"import os\nif not os.path.exists({str(once)!r}): threading.Event().wait()\nmodel.x = 4"}
     value(loaded, f"made = loop({step!r}, tries=1, executor={workers.address!r})", clickable=True)
@@ -158,7 +158,7 @@ def test_a_try_whose_worker_is_killed_is_made_again(loaded: RunningKernel, worke
     assert psutil.wait_procs(below, timeout=30)[1] == []
 
 
-def test_what_cannot_be_sent_fails_the_try_with_the_reason(loaded: RunningKernel, workers: Workers) -> None:
+def test_variable_that_cannot_be_sent_fails_the_try(loaded: RunningKernel, workers: Workers) -> None:
     value(loaded, "gone = threading.Lock()  # agentnb: such a cell is not run on a worker")
     value(loaded, on(workers, run_of(2), tries=1))
     whys = value(loaded, "[each.why for each in made.tries]")
@@ -166,7 +166,7 @@ def test_what_cannot_be_sent_fails_the_try_with_the_reason(loaded: RunningKernel
     value(loaded, "del gone")
 
 
-def test_a_cluster_that_cannot_make_tries_is_said_at_once(loaded: RunningKernel, workers: Workers) -> None:
+def test_unusable_cluster_or_agent_is_reported_at_the_start(loaded: RunningKernel, workers: Workers) -> None:
     missing = {"command": ["no-such-agent"]}
     assert "no-such-agent" in loaded.run(on(workers, run_of(2), tries=1, agent=missing)).error
     secret = {"command": ["x"], "env": {"MY_API_KEY": "open-sesame-a1B2c3D4e5F6"}}
@@ -175,7 +175,7 @@ def test_a_cluster_that_cannot_make_tries_is_said_at_once(loaded: RunningKernel,
     assert "is not a running Dask cluster" in loaded.run(loop(run_of(2), tries=1, executor=5)).error
 
 
-def test_a_killed_loop_on_a_cluster_goes_on_there(kernelspecs: Path, workers: Workers, tmp_path: Path) -> None:
+def test_killed_loop_on_a_cluster_resumes_there(kernelspecs: Path, workers: Workers, tmp_path: Path) -> None:
     """The try that ran on a worker ends, too."""
     waits = {"run": "model.x = 9", "wait": True}
     with started(tmp_path) as kernel:

@@ -99,7 +99,7 @@ def connected(address: str, token: str) -> Client:
 
 
 @pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # the same on any kernel
-def test_a_crowd_of_connections_is_held_off_in_bounded_memory(kernel: RunningKernel) -> None:
+def test_many_connections_use_bounded_memory_and_files(kernel: RunningKernel) -> None:
     """Earlier clients get answers throughout; new ones are admitted once the crowd has gone."""
     address, token, deaf_token, many = kernel.run(SERVE).stdout.split()
     place, process = urlsplit(address).netloc, psutil.Process(kernel.pid)

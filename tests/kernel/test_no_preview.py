@@ -52,7 +52,7 @@ calls = [call.status for call in turn.tool_calls]
     ],
     ids=["no process can be made", "graphics card"],
 )
-def test_card_of_code_that_cannot_be_rehearsed_says_why(
+def test_permission_request_says_why_there_is_no_preview(
     kernelspecs: Path, tmp_path: Path, kernel_name: str, setup: str, reason: str
 ) -> None:
     """The tool call's state has the reason; nothing has run, and the request is still open."""

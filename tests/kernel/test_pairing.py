@@ -23,7 +23,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @ONE_KERNEL
-def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: Path, kernel: RunningKernel) -> None:
+def test_terminal_client_uses_a_kernel_after_pairing(data: Path, kernel: RunningKernel) -> None:
     """Only after pairing: between cells, after a long one, under the policy; its end is reported once."""
     kernel.run("%load_ext agentnb\nxs = [1, 2]")
     with McpClient(cwd=kernel.folder) as client:
@@ -55,9 +55,7 @@ def test_a_paired_kernel_is_used_from_a_terminal_and_a_killed_one_is_gone(data: 
 
 
 @ONE_KERNEL
-def test_a_kernel_that_vs_code_has_started_is_paired_under_its_notebooks_name(
-    data: Path, kernel_name: str, tmp_path: Path
-) -> None:
+def test_vs_code_kernel_is_paired_under_its_notebook_name(data: Path, kernel_name: str, tmp_path: Path) -> None:
     """VS Code starts kernels without a Jupyter server and names the notebook in a variable."""
     notebook = tmp_path / "fit.ipynb"
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": 1}

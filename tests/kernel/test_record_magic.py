@@ -7,7 +7,7 @@ from tests.kernel.running_kernel import ONE_KERNEL, RunningKernel
 
 
 @ONE_KERNEL
-def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
+def test_record_magic_records_agents_started_until_stop(kernel: RunningKernel) -> None:
     """Tabs opened before or after are not recorded; the recorded tab gets its own agent process."""
     assert kernel.run("%agents record").error.startswith("UsageError: %agents record needs a path.")
     assert kernel.run("%agents record stop").error.startswith("UsageError: Nothing is being recorded.")
@@ -32,7 +32,7 @@ def test_what_starts_in_between_is_recorded(kernel: RunningKernel) -> None:
 
 
 @ONE_KERNEL
-def test_an_agent_that_is_started_early_is_recorded_too(kernel: RunningKernel) -> None:
+def test_agent_started_early_is_recorded(kernel: RunningKernel) -> None:
     """The session uses the process that was started early."""
     kernel.run("%agents record said.cassette.jsonl")
     kernel.run("import agentnb\nagentnb.warm()")

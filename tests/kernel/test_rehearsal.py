@@ -89,7 +89,7 @@ BAD = {
 }
 
 
-def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: RunningKernel) -> None:
+def test_rehearsal_of_bad_code_leaves_the_kernel_unharmed(kernel: RunningKernel) -> None:
     """After each bad input, variables, files, sockets, threads and descriptors are as before."""
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP).status == "ok"
@@ -111,7 +111,7 @@ def test_rehearse_code_that_misbehaves_leaves_the_kernel_unharmed(kernel: Runnin
 
 
 @needs_namespaces
-def test_rehearse_code_shows_what_it_would_do(kernel: RunningKernel) -> None:
+def test_rehearsal_shows_what_the_code_would_do(kernel: RunningKernel) -> None:
     """Variables, files, programs, addresses, printed text, the last value, and pictures; also as a magic."""
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP).status == "ok"
@@ -201,7 +201,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 @needs_namespaces
-def test_rehearse_code_with_data_pictures_and_a_debugger_attached(kernel: RunningKernel) -> None:
+def test_rehearsal_works_with_large_data_plots_and_a_debugger(kernel: RunningKernel) -> None:
     """The first trials' table, in a kernel with 20 GB of data, a figure, coverage and a debugger."""
     setup = kernel.run(DATA)
     assert setup.status == "ok", setup.traceback
@@ -228,7 +228,7 @@ writer = threading.Thread(target=write); writer.start(); begun.wait()
 
 
 @needs_namespaces
-def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: RunningKernel) -> None:
+def test_rehearsal_ignores_files_written_by_the_kernel(kernel: RunningKernel) -> None:
     """For example agentnb's log; the diff of a log shows only the line that the code adds."""
     (kernel.folder / "keep.txt").write_text("kept\n")
     assert kernel.run(SETUP + GROWING).status == "ok"
@@ -244,7 +244,7 @@ def test_files_that_the_kernel_itself_writes_meanwhile_are_no_change(kernel: Run
 
 
 @needs_namespaces
-def test_what_python_compiles_by_the_way_is_no_change(kernel: RunningKernel) -> None:
+def test_rehearsal_ignores_compiled_python_files(kernel: RunningKernel) -> None:
     (kernel.folder / "module.py").write_text("n = 1\n")
     code = "import module, subprocess, sys; subprocess.run([sys.executable, '-c', 'import module'], check=True)"
     begin = "import agentnb, os, sys; sys.dont_write_bytecode = False; os.environ.pop('PYTHONDONTWRITEBYTECODE', None)"

@@ -33,7 +33,7 @@ def listed() -> dict[str, ServedKernel]:
 
 
 @ONE_KERNEL
-def test_a_kernel_is_served_from_a_terminal_and_its_clients_survive_its_restart(
+def test_served_kernel_accepts_clients_again_after_a_restart(
     runtime: Path, kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Jupyter's protocol carries the request; after a restart a client must initialize again."""

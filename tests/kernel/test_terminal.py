@@ -51,7 +51,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect_types.spawn]:
     child.close()
 
 
-def test_the_answer_is_printed_as_text(terminal: pexpect_types.spawn) -> None:
+def test_terminal_prints_the_answer_as_text(terminal: pexpect_types.spawn) -> None:
     """The text is printed once; the cell's value is the turn."""
     terminal.sendline("%agent /say Isn't it?")
     terminal.expect(r"In \[3\]: ")
@@ -72,7 +72,7 @@ def test_control_c_cancels_the_turn_and_leaves_the_prompt(terminal: pexpect_type
     terminal.expect(r"Out\[3\]: 2")
 
 
-def test_an_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_types.spawn) -> None:
+def test_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_types.spawn) -> None:
     terminal.sendline("%agent --kernel --permissions allow /kernel run mine = 6 * 7; print('inner')")
     terminal.expect("said: inner")
     terminal.expect(r"In \[3\]: ")
@@ -80,7 +80,7 @@ def test_an_agent_with_kernel_access_runs_code_in_the_shell(terminal: pexpect_ty
     terminal.expect(r"Out\[3\]: 42")
 
 
-def test_an_agent_runs_code_while_python_awaits_its_turn(terminal: pexpect_types.spawn) -> None:
+def test_agent_runs_code_while_python_awaits_its_turn(terminal: pexpect_types.spawn) -> None:
     terminal.sendline("import agentnb; session = agentnb.start(permissions='allow', kernel_tools=True)")
     terminal.expect(r"In \[3\]: ")
     terminal.sendline("turn = await session.prompt('/kernel run mine = 6 * 7'); turn.tool_calls[0].status, mine")

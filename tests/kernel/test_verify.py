@@ -19,9 +19,7 @@ pytestmark = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=Tru
 FACTS = "import json; print(json.dumps([sorted(globals()), sorted(os.listdir()), len(In)]))"
 
 
-def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_nothing(
-    kernel: RunningKernel, tmp_path: Path
-) -> None:
+def test_verify_names_a_deleted_cell_and_changes_nothing(kernel: RunningKernel, tmp_path: Path) -> None:
     """With and without a run; also as a magic."""
     path = saved(tmp_path, notebook(cell("x = gone + 1", 4), cell("print(x)", 5, "2\n")))
     kernel.run(f"%load_ext agentnb\nimport os, json; os.environ['JPY_SESSION_NAME'] = {str(path)!r}")
@@ -43,7 +41,7 @@ def test_verify_in_the_notebooks_own_kernel_names_the_deleted_cell_and_changes_n
     ]
 
 
-def test_agent_magic_with_verify_ends_once_the_notebook_that_was_written_is_verified(kernel: RunningKernel) -> None:
+def test_verify_option_verifies_the_notebook_the_agent_wrote(kernel: RunningKernel) -> None:
     """The agent gets the findings in the same turn."""
     line = f"{sys.executable} {ROOT / 'tests/agents/mends_notebooks.py'}"
     write = f"from agentnb.agent.own_agents import write_agent\nwrite_agent('mends', {line!r}, {{}}, state='')"

@@ -36,7 +36,7 @@ def backward(changes: tuple[PathChange, ...]) -> list[Step]:
     return [step for each in changes for step in each.backward]
 
 
-def test_undo_through_a_link_that_leads_out_writes_nothing(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
+def test_undo_writes_nothing_through_a_link_to_outside(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
     """A link replaced the folder: the file behind it is outside the workspace."""
     (workspace / "d").mkdir()
     (workspace / "d/x").write_text("mine\n")
@@ -51,13 +51,13 @@ def test_undo_through_a_link_that_leads_out_writes_nothing(store: ChangeStore, w
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "", ".", "a//b", ".git/config", "a/.git/x", "a\0b"])
-def test_a_step_that_names_no_file_of_the_workspace_is_refused(store: ChangeStore, path: str) -> None:
+def test_step_outside_the_workspace_is_refused(store: ChangeStore, path: str) -> None:
     """Also a path from a manipulated log."""
     with pytest.raises(OutsideWorkspace):
         store.apply([Step(path=path, target=FileVersion(mode="folder"))])
 
 
-def test_permissions_of_a_file_that_is_overwritten_stay(store: ChangeStore, workspace: Path) -> None:
+def test_undo_keeps_file_permissions(store: ChangeStore, workspace: Path) -> None:
     """Only the executable bit follows the version."""
     (workspace / "a").write_text("1")
     (workspace / "a").chmod(0o640)
@@ -66,7 +66,7 @@ def test_permissions_of_a_file_that_is_overwritten_stay(store: ChangeStore, work
     assert (workspace / "a").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_merge_that_would_break_json_is_a_conflict(store: ChangeStore, workspace: Path) -> None:
+def test_merge_that_breaks_json_is_a_conflict(store: ChangeStore, workspace: Path) -> None:
     """A question is better than a notebook that does not open."""
     (workspace / "n.ipynb").write_text(NOTEBOOK)
     changes = turn(store, workspace, **{"n.ipynb": NOTEBOOK.replace("4\n", "4,\n5\n").replace("1,\n", "")})
@@ -75,9 +75,7 @@ def test_a_merge_that_would_break_json_is_a_conflict(store: ChangeStore, workspa
         store.apply(backward(changes))
 
 
-def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written(
-    store: ChangeStore, workspace: Path
-) -> None:
+def test_all_conflicts_are_named_and_nothing_is_written(store: ChangeStore, workspace: Path) -> None:
     """The files without conflicts stay, too."""
     for name in "abc":
         (workspace / name).write_text("1\n")
@@ -90,7 +88,7 @@ def test_conflicts_when_several_files_clash_are_all_named_and_nothing_is_written
     assert (workspace / "c").read_text() == "2\n"
 
 
-def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, workspace: Path) -> None:
+def test_undo_does_not_overwrite_large_or_sensitive_files(opened: Opened, workspace: Path) -> None:
     """A file that cannot be stored is not overwritten, whatever the user chose."""
     store = opened(limits=SnapshotLimits(file_bytes=100))
     (workspace / "a").write_text("1\n")
@@ -105,7 +103,7 @@ def test_a_file_that_became_large_or_sensitive_is_not_lost(opened: Opened, works
 
 
 @pytest.mark.parametrize("at", range(15))
-def test_undo_on_a_full_disk_writes_nothing_and_says_so(
+def test_undo_on_a_full_disk_reports_it_and_writes_nothing(
     tmp_path: Path, workspace: Path, opened: Opened, engine: str, at: int
 ) -> None:
     """At any step."""
@@ -125,7 +123,7 @@ def test_undo_on_a_full_disk_writes_nothing_and_says_so(
     assert (workspace / "a").read_text() == ("2" if message else "1")
 
 
-def test_steps_that_want_a_file_and_something_below_it_are_a_conflict(opened: Opened, workspace: Path) -> None:
+def test_file_and_folder_at_the_same_path_are_a_conflict(opened: Opened, workspace: Path) -> None:
     """Nothing is written until the user chooses one."""
     store = opened()
     before = store.take()
@@ -147,9 +145,7 @@ def test_steps_that_want_a_file_and_something_below_it_are_a_conflict(opened: Op
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_a_file_whose_mode_alone_is_undone_is_there_wherever_the_undo_ends(
-    opened: Opened, workspace: Path, full: bool
-) -> None:
+def test_interrupted_undo_of_a_file_mode_loses_no_file(opened: Opened, workspace: Path, full: bool) -> None:
     """Old and new content are equal: a rollback must not confuse the two files."""
     files = InterruptedFiles(1 << 60, full=full)
     store = opened(files=files)
@@ -187,9 +183,7 @@ class InodePerName(InterruptedFiles):
 
 
 @pytest.mark.parametrize("kills", [0, 8])
-def test_an_undo_that_ends_where_each_name_has_an_inode_of_its_own_leaves_all_or_nothing(
-    opened: Opened, workspace: Path, kills: int
-) -> None:
+def test_interrupted_undo_is_all_or_nothing_as_on_sshfs(opened: Opened, workspace: Path, kills: int) -> None:
     """Time and content identify a file under its new name and under its old one."""
     files = InodePerName(1 << 60)
     store = opened(files=files)
@@ -242,9 +236,7 @@ store.apply([step for each in changes for step in each.backward])
 
 @pytest.mark.slow
 @pytest.mark.parametrize("at", [4, 7, 10])
-def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
-    tmp_path: Path, workspace: Path, at: int
-) -> None:
+def test_undo_in_a_killed_kernel_is_all_or_nothing(tmp_path: Path, workspace: Path, at: int) -> None:
     """The next kernel reports it."""
     (workspace / "a").write_text("1")
     (workspace / "b").write_text("1")
@@ -260,7 +252,7 @@ def test_a_kernel_that_is_killed_while_it_undoes_leaves_all_or_nothing(
     assert store.recover() is None
 
 
-def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, workspace: Path) -> None:
+def test_recovery_keeps_files_edited_after_the_kill(opened: Opened, workspace: Path) -> None:
     """The message names it."""
     files = InterruptedFiles(1 << 60)
     store = opened(files=files)
@@ -278,7 +270,7 @@ def test_recovery_leaves_alone_what_was_edited_after_the_kill(opened: Opened, wo
     assert message.endswith("left alone: a.")
 
 
-def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: Path) -> None:
+def test_undo_reports_a_read_only_workspace(opened: Opened, workspace: Path) -> None:
     class ReadOnly(InterruptedFiles):
         def make_folder(self, folder: int, name: str, mode: int = 0o777) -> None:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), name)
@@ -291,9 +283,7 @@ def test_a_workspace_that_may_not_be_written_says_so(opened: Opened, workspace: 
     assert (workspace / "a").read_text() == "2"
 
 
-def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path(
-    opened: Opened, workspace: Path
-) -> None:
+def test_undo_names_a_folder_removed_while_it_writes(opened: Opened, workspace: Path) -> None:
     """Files already written are restored; the message says where, and what to do."""
 
     class Removing(InterruptedFiles):
@@ -323,7 +313,7 @@ def test_a_folder_that_is_removed_while_undo_writes_is_named_with_its_whole_path
 
 
 @pytest.mark.parametrize(("edit", "expected"), [("user\n2\n3\n", "user\n2\nold\n"), ("1\n2\nuser\n", None)])
-def test_a_file_that_is_saved_while_undo_writes_is_not_lost(
+def test_file_saved_while_undo_writes_is_not_lost(
     opened: Opened, workspace: Path, edit: str, expected: str | None
 ) -> None:
     """Undo checks again: it merges, or reports a conflict."""

@@ -38,7 +38,7 @@ def covered(store: ChangeStore, workspace: Path, *paths: str) -> set[str]:
     return set(changed(store, before, store.take()))
 
 
-def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store: ChangeStore, workspace: Path) -> None:
+def test_ignored_files_are_not_covered_by_default(store: ChangeStore, workspace: Path) -> None:
     """By rules of the project and its repository's ``info/exclude``; environments and caches under any name."""
     write(workspace / ".gitignore", "*.log\n/out/\n!keep.log\n")
     write(workspace / "sub/.gitignore", "local\n")
@@ -53,7 +53,7 @@ def test_ignored_and_left_out_files_when_nobody_named_them_are_not_covered(store
     "name", ["a\0b", "\0", "a" + chr(0xD800), "", "x" * 5_000, "d/" * 3_000 + "x", "\udcff", "a\nb", "-x"]
 )
 @pytest.mark.parametrize("files", [1, 20_000])
-def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: Path, name: str, files: int) -> None:
+def test_impossible_file_name_does_not_stop_a_snapshot(opened: Opened, workspace: Path, name: str, files: int) -> None:
     """Agents send any name in tool calls: other files stay covered, in this and all later snapshots."""
     limits = SnapshotLimits(files=files)
     store = opened(limits=limits)
@@ -69,7 +69,7 @@ def test_a_name_that_no_file_can_have_is_no_obstacle(opened: Opened, workspace: 
     ) == {"seen.txt": "changed"}
 
 
-def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: ChangeStore, workspace: Path) -> None:
+def test_named_ignored_files_are_covered_from_then_on(store: ChangeStore, workspace: Path) -> None:
     """In later snapshots, too; a file that existed before it was named is not *added*."""
     write(workspace / ".gitignore", "out/\n")
     write(workspace / "out/old.csv")
@@ -88,9 +88,7 @@ def test_ignored_files_when_they_are_named_are_covered_from_then_on(store: Chang
 
 
 @pytest.mark.parametrize("files", [0, 20_000])
-def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_then(
-    opened: Opened, workspace: Path, files: int
-) -> None:
+def test_ignored_files_named_before_a_change_can_be_restored(opened: Opened, workspace: Path, files: int) -> None:
     """Also in a too large workspace: old files can be restored, and new ones are *added*."""
     store = opened(limits=SnapshotLimits(files=files))
     write(workspace / ".gitignore", "out/\n")
@@ -123,7 +121,7 @@ def test_ignored_files_when_they_are_named_before_they_change_are_as_they_were_t
     assert {path.name: path.read_text() for path in (workspace / "out").iterdir()} == {n: f"{n}\n" for n in names}
 
 
-def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeStore, workspace: Path) -> None:
+def test_files_of_a_removed_ignore_rule_do_not_count_as_added(store: ChangeStore, workspace: Path) -> None:
     """They may be older, so undo must not delete them."""
     write(workspace / ".gitignore", "data/\n")
     write(workspace / "data/mine.csv")
@@ -139,8 +137,7 @@ def test_files_when_an_ignore_rule_went_are_not_said_to_be_added(store: ChangeSt
     }
 
 
-def test_a_workspace_in_a_repository_follows_the_rules_above_it(tmp_path: Path, opened: Opened) -> None:
-    """Also rules in folders above, as git reads them."""
+def test_workspace_follows_ignore_rules_of_parent_folders(tmp_path: Path, opened: Opened) -> None:
     write(tmp_path / "repository/.git/HEAD")
     write(tmp_path / "repository/.gitignore", "*.tmp\n/notebooks/data/\n/data2/\n/notebooks/\n")
     inner = tmp_path / "repository/notebooks"
@@ -149,9 +146,7 @@ def test_a_workspace_in_a_repository_follows_the_rules_above_it(tmp_path: Path, 
     assert covered(store, inner, "x.tmp", "data/x", "data2/x", "a.py") == {"data2/x", "a.py"}
 
 
-def test_a_folder_that_became_a_link_has_lost_its_files_and_nothing_behind_it_is_read(
-    store: ChangeStore, workspace: Path, tmp_path: Path
-) -> None:
+def test_files_behind_a_new_folder_link_are_not_read(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
     """Also if the same file exists outside the workspace, or if the link is circular."""
     write(workspace / "d/x")
     write(workspace / "e/y/z")
@@ -173,9 +168,7 @@ def _plain(content: bytes) -> bytes:
         return content
 
 
-def test_sensitive_files_when_they_change_are_seen_and_not_stored(
-    store: ChangeStore, workspace: Path, tmp_path: Path
-) -> None:
+def test_changed_sensitive_files_are_seen_but_not_stored(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
     """The digest needs the store's key; no content can be restored."""
     write(workspace / ".env", "TOKEN=1")
     before = store.take()
@@ -196,7 +189,7 @@ def test_sensitive_files_when_they_change_are_seen_and_not_stored(
     assert b"TOKEN" not in raw
 
 
-def test_sensitive_files_when_the_setting_says_so_are_stored(opened: Opened, workspace: Path) -> None:
+def test_sensitive_files_are_stored_when_the_setting_allows_it(opened: Opened, workspace: Path) -> None:
     store = opened(keep_sensitive=True)
     write(workspace / ".env", "TOKEN=1")
     before = store.take()
@@ -205,7 +198,7 @@ def test_sensitive_files_when_the_setting_says_so_are_stored(opened: Opened, wor
     assert (workspace / ".env").read_text() == "TOKEN=1"
 
 
-def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Path) -> None:
+def test_large_files_sockets_and_pipes_are_listed_as_not_covered(opened: Opened, workspace: Path) -> None:
     """A note lists each; a large file's change is seen, and cannot be undone."""
     store = opened(limits=SnapshotLimits(file_bytes=1000))
     write(workspace / "large", "x" * 1001)
@@ -227,7 +220,7 @@ def test_large_files_sockets_and_pipes_are_listed(opened: Opened, workspace: Pat
     assert after.not_covered_count == 4
 
 
-def test_empty_folders_links_modes_and_odd_names_come_back(store: ChangeStore, workspace: Path) -> None:
+def test_undo_restores_empty_folders_links_modes_and_odd_names(store: ChangeStore, workspace: Path) -> None:
     """New lines, bytes that are no UTF-8, spaces and dashes in names; a dangling link."""
     odd = ["new\nline", os.fsdecode(b"byte\xff"), " space ", "-dash", "a:b", 'quote"', "back\\slash", "é", "\uf780"]
     for name in odd:
@@ -249,7 +242,7 @@ def test_empty_folders_links_modes_and_odd_names_come_back(store: ChangeStore, w
     assert (os.fspath((workspace / "link").readlink()), os.access(workspace / "run", os.X_OK)) == ("nowhere/else", True)
 
 
-def test_nested_repositories_are_covered_but_not_their_own_data(store: ChangeStore, workspace: Path) -> None:
+def test_nested_repositories_are_covered_without_their_git_data(store: ChangeStore, workspace: Path) -> None:
     """A clone, a worktree's or submodule's ``.git`` file, a repository in a repository."""
     for name in ("clone", "clone/inner"):
         (workspace / name).mkdir()
@@ -261,7 +254,7 @@ def test_nested_repositories_are_covered_but_not_their_own_data(store: ChangeSto
     assert covered(store, workspace, *paths) == {"clone/a.py", "clone/inner/b.py", "worktree/c.py"}
 
 
-def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened, workspace: Path) -> None:
+def test_workspace_with_too_many_files_covers_only_named_files(opened: Opened, workspace: Path) -> None:
     """A note says why; changes of named files are seen and can be undone."""
     for number in range(30):
         write(workspace / f"f{number}")
@@ -276,7 +269,7 @@ def test_a_workspace_with_too_many_files_covers_named_files_only(opened: Opened,
     assert (workspace / "f1").read_text() == "content\n"
 
 
-def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, workspace: Path) -> None:
+def test_workspace_that_grows_too_large_keeps_its_coverage(opened: Opened, workspace: Path) -> None:
     """A note says that new files are not covered."""
     write(workspace / "a.py")
     store = opened(limits=SnapshotLimits(files=20))
@@ -289,13 +282,13 @@ def test_a_workspace_that_grows_too_large_keeps_what_it_covered(opened: Opened, 
     assert changed(store, before, after)["a.py"] == "changed"
 
 
-def test_a_workspace_of_too_many_bytes_covers_named_files_only(opened: Opened, workspace: Path) -> None:
+def test_workspace_with_too_many_bytes_covers_only_named_files(opened: Opened, workspace: Path) -> None:
     write(workspace / "a", "x" * 3000)
     before = opened(limits=SnapshotLimits(bytes=2000)).take()
     assert (before.coverage, before.reason.startswith("The workspace has more than")) == ("named", True)
 
 
-def test_a_workspace_that_takes_too_long_covers_named_files_only(opened: Opened, workspace: Path) -> None:
+def test_slow_workspace_covers_only_named_files(opened: Opened, workspace: Path) -> None:
     """The next snapshot does not store the same files again."""
     write(workspace / "a")
     store = opened(limits=SnapshotLimits(seconds=0))
@@ -306,7 +299,7 @@ def test_a_workspace_that_takes_too_long_covers_named_files_only(opened: Opened,
 
 
 @pytest.mark.parametrize("which", ["home", "above", "root"])
-def test_the_home_folder_and_what_it_is_in_cover_named_files_only(
+def test_home_folder_and_its_parents_cover_only_named_files(
     opened: Opened, home: Path, which: str, tmp_path: Path
 ) -> None:
     """A copy of all of it would take too long."""
@@ -322,7 +315,7 @@ def test_a_store_in_the_workspace_does_not_cover_itself(opened: Opened, workspac
     assert changed(store, before, store.take()) == {}
 
 
-def test_a_workspace_that_was_deleted_is_named_in_the_error(store: ChangeStore, workspace: Path) -> None:
+def test_snapshot_of_a_deleted_workspace_is_an_error(store: ChangeStore, workspace: Path) -> None:
     """It is covered again once it is back."""
     store.take()
     workspace.rmdir()
@@ -346,7 +339,7 @@ def nobody() -> Iterator[Path]:
             os.seteuid(was)
 
 
-def test_what_cannot_be_read_is_listed_and_not_said_to_be_deleted(opened: Opened, nobody: Path) -> None:
+def test_unreadable_files_are_listed_and_do_not_count_as_deleted(opened: Opened, nobody: Path) -> None:
     """Its state is unknown, so it counts as unchanged; other files are compared."""
     workspace = nobody / "workspace"
     for name in ("d/a", "e", "f", "private"):
@@ -364,13 +357,13 @@ def test_what_cannot_be_read_is_listed_and_not_said_to_be_deleted(opened: Opened
     assert changed(store, before, after) == {"f": "changed"}
 
 
-def test_a_name_that_git_reserves_is_listed(store: ChangeStore, workspace: Path) -> None:
+def test_name_reserved_by_git_is_listed_as_not_covered(store: ChangeStore, workspace: Path) -> None:
     """``.GIT`` is ``.git`` on other file systems."""
     write(workspace / ".GIT")
     assert [(each.path, each.why) for each in store.take().not_covered] == [(".GIT", "name")]
 
 
-def test_a_folder_that_becomes_a_file_a_link_and_a_folder_again_comes_back(store: ChangeStore, workspace: Path) -> None:
+def test_undo_restores_a_folder_replaced_by_a_file_and_a_link(store: ChangeStore, workspace: Path) -> None:
     write(workspace / "d/x")
     first = store.take()
     (workspace / "d/x").unlink()
@@ -385,7 +378,7 @@ def test_a_folder_that_becomes_a_file_a_link_and_a_folder_again_comes_back(store
     assert (workspace / "d/x").read_text() == "content\n"
 
 
-def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: ChangeStore, workspace: Path) -> None:
+def test_folder_stays_covered_after_git_init(store: ChangeStore, workspace: Path) -> None:
     """``git init`` in it changes none of its files."""
     write(workspace / "d/x")
     before = store.take()
@@ -395,9 +388,7 @@ def test_a_repository_that_begins_in_a_covered_folder_stays_covered(store: Chang
 
 
 @pytest.mark.parametrize("name", ["pyvenv.cfg", "zz"])
-def test_a_folder_with_more_files_than_are_covered_is_not_listed_to_its_end(
-    opened: Opened, workspace: Path, name: str
-) -> None:
+def test_listing_of_a_huge_folder_stops_at_the_file_limit(opened: Opened, workspace: Path, name: str) -> None:
     """A million files are not counted, in one folder or in many; an environment among them is left out."""
     for number in range(200):
         write(workspace / f"many/f{number}")
@@ -415,9 +406,7 @@ def test_a_folder_with_more_files_than_are_covered_is_not_listed_to_its_end(
     assert changed(store, before, store.take()) == {"many/f7": "changed"}
 
 
-def test_submodules_and_worktrees_are_covered_and_their_repositories_left_alone(
-    store: ChangeStore, workspace: Path, tmp_path: Path
-) -> None:
+def test_submodules_and_worktrees_are_covered_and_restored(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
     """Real ones: of a repository above the workspace, and of one inside."""
 
     def git(folder: Path, *arguments: str) -> None:

@@ -69,7 +69,7 @@ def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
-def test_snapshots_of_a_hostile_repository_run_nothing_of_it_and_leave_it_alone(
+def test_snapshot_runs_no_program_of_a_hostile_repository(
     repository: Path, tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither through its settings nor through the kernel's environment variables."""
@@ -122,7 +122,7 @@ def test_a_workspace_of_another_owner_is_covered(tmp_path: Path, workspace: Path
     assert [each.path for each in store.changes(before, store.take())] == ["a"]
 
 
-def test_a_git_that_lies_in_the_workspace_is_not_run(
+def test_git_program_in_the_workspace_is_not_run(
     tmp_path: Path, workspace: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An agent may have written it."""
@@ -137,7 +137,7 @@ def test_a_git_that_lies_in_the_workspace_is_not_run(
 
 
 @pytest.mark.parametrize("version", ["git version 2.29.9", "git version two", ""])
-def test_a_git_that_is_too_old_is_not_used(
+def test_too_old_git_is_not_used(
     tmp_path: Path, workspace: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The plain copy replaces it."""
@@ -150,7 +150,7 @@ def test_a_git_that_is_too_old_is_not_used(
     assert store.engine == "copy"
 
 
-def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, workspace: Path) -> None:
+def test_links_and_loops_do_not_lead_out_of_the_workspace(tmp_path: Path, workspace: Path) -> None:
     """A link to a folder is a link: files behind it are not covered."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -172,7 +172,7 @@ def test_nested_ignore_file_loops_and_links_do_not_lead_out(tmp_path: Path, work
     ("ends", "message"),
     [("kill -9 $$", "stopped by signal 9"), ("echo 'fatal: Input/output error' >&2; exit 128", "Input/output")],
 )
-def test_a_git_that_is_killed_or_refused_does_not_make_the_store_a_damaged_one(
+def test_failed_git_does_not_damage_the_store(
     tmp_path: Path, workspace: Path, ends: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Earlier snapshots stay, and the next one works."""

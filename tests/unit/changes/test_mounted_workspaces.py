@@ -131,7 +131,7 @@ def run(script: str, folder: Path, engine: str) -> list[str]:
     return ended.stdout.splitlines()
 
 
-def test_a_store_on_a_full_disk_says_so_and_goes_on_when_there_is_room(tmp_path: Path, engine: str) -> None:
+def test_store_on_a_full_disk_reports_it_and_recovers(tmp_path: Path, engine: str) -> None:
     """Earlier snapshots stay, and undo of them works."""
     assert run(FULL_STORE, tmp_path, engine) == ["The disk is full: nothing was written.", "{'a': b'one'}"]
 
@@ -141,18 +141,18 @@ def test_undo_in_a_workspace_on_a_full_disk_writes_nothing(tmp_path: Path, engin
     assert run(FULL_WORKSPACE, tmp_path, engine) == ["The disk is full: nothing was written.", "True", "True"]
 
 
-def test_a_workspace_on_a_read_only_file_system_is_looked_at_and_not_written(tmp_path: Path, engine: str) -> None:
+def test_read_only_workspace_is_compared_but_not_written(tmp_path: Path, engine: str) -> None:
     """Changes are seen; undo names the reason."""
     words = "/disk/work is on a read-only file system: nothing was written."
     assert run(READ_ONLY_WORKSPACE, tmp_path, engine) == ["True", words, "{'a': b'two'}"]
 
 
-def test_a_store_on_a_read_only_file_system_says_so(tmp_path: Path, engine: str) -> None:
+def test_read_only_store_is_reported(tmp_path: Path, engine: str) -> None:
     """The turn goes on without it (``host/test_change_tracker.py``)."""
     words = "/disk/store is on a read-only file system: nothing was written."
     assert run(READ_ONLY_STORE, tmp_path, engine) == [words, "{'a': b'two'}"]
 
 
-def test_another_file_system_in_the_workspace_is_listed_and_not_covered(tmp_path: Path, engine: str) -> None:
+def test_mounted_file_system_in_the_workspace_is_not_covered(tmp_path: Path, engine: str) -> None:
     """It may be large, slow, or gone tomorrow."""
     assert run(OTHER_INSIDE, tmp_path, engine) == ["[('inner', 'other file system')]", "['a']"]

@@ -35,14 +35,12 @@ a broken line
     ("folder", "kind"),
     CASES["mounts"],
 )
-def test_a_folder_is_on_the_file_system_that_was_mounted_last_nearest_to_it(
-    tmp_path: Path, folder: str, kind: str | None
-) -> None:
+def test_folder_is_on_its_nearest_and_latest_mount(tmp_path: Path, folder: str, kind: str | None) -> None:
     (tmp_path / "mounts").write_text(MOUNTS)
     assert network_file_system(Path(folder), tmp_path / "mounts") == kind
 
 
-def test_a_workspace_on_a_network_file_system_is_said_to_be_one_and_read_again_for_longer(
+def test_network_workspace_has_a_note_and_late_changes_are_seen(
     opened: Opened, workspace: Path, tmp_path: Path
 ) -> None:
     """The server's clock may be behind: a file dated a minute ago may have been written just now."""
@@ -60,7 +58,7 @@ def test_a_workspace_on_a_network_file_system_is_said_to_be_one_and_read_again_f
     assert [each.path for each in store.changes(before, store.take())] == ["a.txt"]
 
 
-def test_a_read_only_file_system_is_named_as_such(tmp_path: Path) -> None:
+def test_error_names_the_read_only_file_system(tmp_path: Path) -> None:
     """The workspace for a name in it, otherwise the store."""
     store, workspace = tmp_path / "store", tmp_path / "work"
     words = "is on a read-only file system: nothing was written."

@@ -45,9 +45,7 @@ def files(folder: Path) -> dict[str, object]:
     return contents
 
 
-def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_each(
-    store: ChangeStore, workspace: Path
-) -> None:
+def test_added_changed_moved_and_deleted_files_are_one_item_each(store: ChangeStore, workspace: Path) -> None:
     """Found by comparison, whoever wrote them."""
     (workspace / "changed.py").write_text("one\ntwo\n")
     (workspace / "deleted.py").write_text("gone\n")
@@ -69,7 +67,7 @@ def test_changes_when_files_were_added_changed_moved_and_deleted_have_one_item_e
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_a_file_that_is_written_again_while_it_is_looked_at_is_seen_with_the_next_look(
+def test_write_during_a_snapshot_is_seen_by_the_next_one(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also with the size and second that git noted, and a younger git index."""
@@ -102,9 +100,7 @@ def test_a_file_that_is_written_again_while_it_is_looked_at_is_seen_with_the_nex
 
 
 @pytest.mark.parametrize("time", [1_000_000_000, 4_000_000_000])
-def test_a_file_when_it_is_written_with_the_same_size_and_time_is_seen(
-    opened: Opened, workspace: Path, time: int
-) -> None:
+def test_change_with_the_same_size_and_time_is_seen(opened: Opened, workspace: Path, time: int) -> None:
     """Also after snapshots without changes, and with an old time, as `cp -p` and archives keep it."""
     store = opened()
     file = workspace / "a.txt"

@@ -32,7 +32,7 @@ def noise(size: int) -> bytes:
     return os.urandom(size)
 
 
-def test_everything_in_the_store_is_for_its_owner_only(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
+def test_store_is_readable_by_its_owner_only(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
     """Whatever the umask: the store has the workspace's contents."""
     (workspace / "a").write_text("a")
     store.take()
@@ -40,7 +40,7 @@ def test_everything_in_the_store_is_for_its_owner_only(store: ChangeStore, works
     assert [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077] == []
 
 
-def test_prune_forgets_what_only_other_snapshots_have(store: ChangeStore, workspace: Path) -> None:
+def test_prune_deletes_contents_of_unlisted_snapshots(store: ChangeStore, workspace: Path) -> None:
     """Undo of listed snapshots works; content that an undo overwrote stays as long as an older snapshot does."""
     (workspace / "a").write_bytes(b"first")
     first = store.take()
@@ -82,7 +82,7 @@ def test_a_store_above_its_limit_drops_the_oldest_snapshots(opened: Opened, work
         store.changes(taken[0], taken[1])
 
 
-def test_two_kernels_on_one_store_prune_nothing_of_one_another(opened: Opened, workspace: Path) -> None:
+def test_prune_keeps_the_snapshots_of_another_kernel(opened: Opened, workspace: Path) -> None:
     """As long as both are open."""
     one, other = opened(), opened()
     before = one.take()
@@ -98,7 +98,7 @@ def test_two_kernels_on_one_store_prune_nothing_of_one_another(opened: Opened, w
 
 
 @pytest.mark.slow
-def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, workspace: Path, tmp_path: Path) -> None:
+def test_store_locked_by_another_kernel_is_reported(opened: Opened, workspace: Path, tmp_path: Path) -> None:
     store = opened(limits=SnapshotLimits(lock_seconds=0.2))
     command = [sys.executable, "-c", HOLDS, os.fspath(tmp_path / "store/lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -111,9 +111,7 @@ def test_a_store_that_another_kernel_holds_too_long_says_so(opened: Opened, work
 
 
 @pytest.mark.parametrize("part", ["index", "HEAD", "objects", "config", "all"])
-def test_a_damaged_git_store_is_put_aside_and_begun_anew(
-    tmp_path: Path, workspace: Path, part: str, opened: Opened
-) -> None:
+def test_damaged_git_store_is_replaced_or_repaired(tmp_path: Path, workspace: Path, part: str, opened: Opened) -> None:
     """Or repaired if nothing is lost; the snapshot says so, and later ones work."""
     store = opened(engine="git")
     (workspace / "a").write_text("a")
@@ -136,9 +134,7 @@ def test_a_damaged_git_store_is_put_aside_and_begun_anew(
     assert (workspace / "a").read_text() == "a"
 
 
-def test_a_damaged_content_is_named_and_everything_else_goes_on(
-    opened: Opened, workspace: Path, tmp_path: Path
-) -> None:
+def test_damaged_content_is_reported_and_not_written(opened: Opened, workspace: Path, tmp_path: Path) -> None:
     """Damaged content is never returned."""
     store = opened()
     (workspace / "a").write_text("a" * 100)
@@ -156,7 +152,7 @@ def test_a_damaged_content_is_named_and_everything_else_goes_on(
     assert (workspace / "a").read_text() == "b" * 100
 
 
-def test_a_store_that_was_removed_begins_anew(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
+def test_removed_store_is_created_again(store: ChangeStore, workspace: Path, tmp_path: Path) -> None:
     """While the kernel runs."""
     first = store.take()
     shutil.rmtree(tmp_path / "store")
@@ -168,14 +164,14 @@ def test_a_store_that_was_removed_begins_anew(store: ChangeStore, workspace: Pat
         store.changes(first, before)
 
 
-def test_a_store_whose_place_is_a_file_says_so(opened: Opened, tmp_path: Path) -> None:
+def test_store_path_that_is_a_file_is_reported(opened: Opened, tmp_path: Path) -> None:
     """And what to do."""
     (tmp_path / "store").write_text("")
     with pytest.raises(ChangesUnavailable, match="permissions"):
         opened()
 
 
-def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_size_limit_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """In bytes, or with a unit; invalid values change nothing."""
     sizes = {
         size: SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": size}).store_bytes
@@ -185,7 +181,7 @@ def test_the_size_of_the_store_can_be_set(monkeypatch: pytest.MonkeyPatch) -> No
     assert SnapshotLimits.from_environment({"AGENTNB_CHANGES_MAX": "much"}) == SnapshotLimits()
 
 
-def test_many_new_files_are_stored_in_a_pack_and_read_by_one_run_of_git(
+def test_many_new_files_are_packed_and_read_by_one_git_run(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One store file or one run of git for each would take four times as long."""
@@ -215,7 +211,7 @@ def test_many_new_files_are_stored_in_a_pack_and_read_by_one_run_of_git(
     ],
     ids=["an-older-git", "a-file-that-changes-while-it-is-read"],
 )
-def test_many_new_files_when_git_cannot_pack_them_are_stored_one_by_one(
+def test_many_new_files_are_stored_singly_when_git_cannot_pack(
     does: str, packs: int, tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git before 2.38 would write a pack for each."""
@@ -231,7 +227,7 @@ def test_many_new_files_when_git_cannot_pack_them_are_stored_one_by_one(
     assert (workspace / "f7").read_bytes() == b"7\n"
 
 
-def test_a_pack_that_is_damaged_names_the_content_and_the_others_can_be_read(tmp_path: Path, workspace: Path) -> None:
+def test_missing_pack_leaves_other_contents_readable(tmp_path: Path, workspace: Path) -> None:
     """Undo of lost content writes nothing."""
     for number in range(MANY):
         (workspace / f"f{number}").write_bytes(noise(100))
@@ -248,7 +244,7 @@ def test_a_pack_that_is_damaged_names_the_content_and_the_others_can_be_read(tmp
     assert (store.content(change.after), (workspace / "f7").read_bytes()) == (b"seven\n", b"seven\n")
 
 
-def test_prune_forgets_contents_that_are_packed(tmp_path: Path, workspace: Path) -> None:
+def test_prune_deletes_packed_contents(tmp_path: Path, workspace: Path) -> None:
     """Listed contents stay, in one pack."""
     for number in range(MANY):
         (workspace / f"f{number}").write_bytes(b"%d\n" % number)
@@ -269,7 +265,7 @@ def test_prune_forgets_contents_that_are_packed(tmp_path: Path, workspace: Path)
     assert len([*(tmp_path / "store/git/objects/pack").glob("*.pack")]) == 1
 
 
-def test_a_folder_without_files_is_looked_at_without_git_and_its_repository_is_one_to_git(
+def test_snapshot_of_an_empty_workspace_does_not_run_git(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Most conversations of a test begin in an empty folder; git's version is read once per process."""

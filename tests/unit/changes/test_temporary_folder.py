@@ -49,7 +49,7 @@ def killed(process: subprocess.Popen[bytes]) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_a_folder_when_its_host_was_killed_is_removed_by_the_next_one(tmp_path: Path) -> None:
+def test_folder_of_a_killed_host_is_removed_by_the_next_host(tmp_path: Path) -> None:
     """A live host's folder stays; other folders and files stay."""
     (tmp_path / "agentnb-other").mkdir()
     (tmp_path / "agentnb-changes-file").write_text("no folder")
@@ -70,7 +70,7 @@ def test_a_folder_when_its_host_was_killed_is_removed_by_the_next_one(tmp_path: 
 
 
 @pytest.mark.parametrize("dot", ["", "."])
-def test_a_folder_when_nobody_can_say_whose_it_is_stays_for_a_day(tmp_path: Path, dot: str) -> None:
+def test_folder_without_a_known_owner_is_removed_after_a_day(tmp_path: Path, dot: str) -> None:
     """Its host was killed before it had locked and renamed it, or something removed the lock."""
     killed(started(tmp_path, *([] if dot else ["without a lock"])))
     (made,) = tmp_path.iterdir()
@@ -83,7 +83,7 @@ def test_a_folder_when_nobody_can_say_whose_it_is_stays_for_a_day(tmp_path: Path
         folder.remove()
 
 
-def test_stores_when_their_host_ends_in_the_middle_of_their_work_leave_nothing(tmp_path: Path) -> None:
+def test_stores_closed_during_work_leave_no_files(tmp_path: Path) -> None:
     """Work that takes longer than the host's end makes the folder again, and then removes it."""
     (tmp_path / "work").mkdir()
     (tmp_path / "work/a.txt").write_text("a")

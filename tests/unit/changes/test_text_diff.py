@@ -19,7 +19,7 @@ texts = st.builds(lambda body, end: b"".join(body) + end, st.lists(lines, max_si
 
 @settings(max_examples=examples(80))
 @given(old=texts, new=texts)
-def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes, new: bytes) -> None:
+def test_matches_are_equal_lines_in_order(old: bytes, new: bytes) -> None:
     """The lines between them were added or removed."""
     before, after = text_lines(old), text_lines(new)
     assert before is not None
@@ -34,7 +34,7 @@ def test_matches_when_two_texts_share_lines_are_equal_parts_in_order(old: bytes,
 
 @settings(max_examples=examples(80))
 @given(base=texts, other=texts)
-def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: bytes) -> None:
+def test_merge_with_one_unchanged_side_is_the_other_side(base: bytes, other: bytes) -> None:
     """Equal changes on both sides give that text, too."""
     assert merge(base, base, other) == (other, True)
     assert merge(base, other, base) == (other, True)
@@ -43,7 +43,7 @@ def test_a_merge_when_one_side_changed_nothing_is_the_other(base: bytes, other: 
 
 @settings(max_examples=examples(80))
 @given(base=texts, mine=texts, theirs=texts)
-def test_a_merge_that_is_clean_has_every_line_that_either_side_added(base: bytes, mine: bytes, theirs: bytes) -> None:
+def test_clean_merge_has_every_added_line(base: bytes, mine: bytes, theirs: bytes) -> None:
     """No user's line is lost without a conflict."""
     merged, is_clean = merge(base, mine, theirs)
     assert merged is not None
@@ -63,8 +63,7 @@ def test_a_merge_that_is_clean_has_every_line_that_either_side_added(base: bytes
         (b"".join(b"%d\n" % n for n in range(40)), b"".join(b"%d\n" % (n + n % 11 // 10) for n in range(40))),
     ],
 )
-def test_a_unified_diff_when_patch_reads_it_gives_the_other_text(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """As git's own diffs do."""
+def test_git_apply_of_a_unified_diff_gives_the_new_text(tmp_path: Path, old: bytes, new: bytes) -> None:
     (tmp_path / "x").write_bytes(old)
     subprocess.run(["git", "init", "--quiet", "."], cwd=tmp_path, check=True)
     patch = unified(old, new, "a/x", "b/x").encode()
@@ -73,7 +72,7 @@ def test_a_unified_diff_when_patch_reads_it_gives_the_other_text(tmp_path: Path,
 
 
 @pytest.mark.parametrize("content", [b"\0", b"\xff\xfe", b"x" * 6_000_000])
-def test_what_is_no_text_or_very_long_is_not_compared_by_lines(content: bytes) -> None:
+def test_binary_or_very_long_content_is_not_compared_by_lines(content: bytes) -> None:
     """Its lines are not counted, and it is never merged."""
     assert count_lines(content, b"a") == (None, None)
     assert merge(content, b"a", b"b") == (None, False)

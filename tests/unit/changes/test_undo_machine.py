@@ -369,11 +369,11 @@ def _executable(path: str, flags: int) -> int:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_any_order_of_edits_undos_and_kills_leaves_files_as_the_model_says(part: int) -> None:
+def test_any_order_of_edits_undos_and_kills_matches_the_model(part: int) -> None:
     run_state_machine_as_test(Undos, settings=_settings(RUNS // PARTS))
 
 
-def test_the_same_with_git_leaves_files_as_the_model_says() -> None:
+def test_any_order_with_the_git_engine_matches_the_model() -> None:
     class WithGit(Undos):
         engine: EngineName = "git"
 

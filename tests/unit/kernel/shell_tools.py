@@ -57,7 +57,6 @@ class Tools:
 
     @property
     def mentions(self) -> ShellMentions:
-        """Returns the mentions."""
         return ShellMentions(self.shell, self.job_queue)
 
     def use(self, runner: ShellCodeRunner) -> None:

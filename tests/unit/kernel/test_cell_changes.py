@@ -35,7 +35,7 @@ def redo(tools: Tools, *ids: str) -> tuple[str, ...]:
     return tools.during(tools.changes.redo("turn-1", [f"cell:{name}" for name in ids]))
 
 
-def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools, page: NotebookPage) -> None:
+def test_turn_records_each_changed_cell_once(tools: Tools, page: NotebookPage) -> None:
     """The record compares before and after the turn: inserted and then replaced is added."""
     tools.call("insert_cell", source="# Fit", below="a", cell_type="markdown")
     tools.call("replace_cell", cell="new-1", source="# The fit")
@@ -50,7 +50,7 @@ def test_cells_that_a_turn_inserts_and_replaces_are_told_once_each(tools: Tools,
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_cell_that_the_user_changed_since_is_a_conflict(tools: Tools, page: NotebookPage, gone: bool) -> None:
+def test_undo_conflicts_when_the_user_changed_the_cell(tools: Tools, page: NotebookPage, gone: bool) -> None:
     """It has all three texts and changes nothing; a choice decides, and redo restores the user's text."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("insert_cell", source="z")
@@ -73,7 +73,7 @@ def test_cell_that_the_user_changed_since_is_a_conflict(tools: Tools, page: Note
     assert page.texts().get("b") == now.get("b")
 
 
-def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: Tools, page: NotebookPage) -> None:
+def test_undo_keeps_text_the_user_typed_between_two_edits(tools: Tools, page: NotebookPage) -> None:
     """Undo restores the text that the user wrote, and deletes no cell that they changed."""
     tools.call("insert_cell", source="z = 1")
     page.type("new-1", "z = mine")
@@ -83,7 +83,7 @@ def test_cell_that_the_user_changed_between_two_edits_keeps_their_text(tools: To
     assert page.texts()["new-1"] == "z = mine"
 
 
-def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, page: NotebookPage) -> None:
+def test_cell_change_that_the_user_reverted_counts_as_undone(tools: Tools, page: NotebookPage) -> None:
     tools.call("replace_cell", cell="b", source="y = 3")
     page.type("b", "y = 2")
     assert undo(tools, "b") == ("cell:b",)
@@ -92,7 +92,7 @@ def test_what_the_user_has_undone_in_the_page_counts_as_undone(tools: Tools, pag
     assert page.texts()["b"] == "y = 3"
 
 
-def test_cell_that_was_kept_cannot_be_undone(tools: Tools, page: NotebookPage) -> None:
+def test_kept_cell_cannot_be_undone(tools: Tools, page: NotebookPage) -> None:
     """If the agent changes it again, undo restores the kept text."""
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.changes.keep("turn-1", ["cell:b"])
@@ -103,7 +103,7 @@ def test_cell_that_was_kept_cannot_be_undone(tools: Tools, page: NotebookPage) -
     assert page.texts()["b"] == "y = 3"
 
 
-def test_nothing_is_undone_where_a_variable_is_a_conflict(tools: Tools, page: NotebookPage) -> None:
+def test_undo_changes_no_cell_when_a_variable_conflicts(tools: Tools, page: NotebookPage) -> None:
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("run_code", code="n = 1")
     tools.shell.run_cell("n = 5")
@@ -115,7 +115,7 @@ def test_nothing_is_undone_where_a_variable_is_a_conflict(tools: Tools, page: No
     assert (page.texts()["b"], "n" in tools.shell.user_ns) == ("y = 2", False)
 
 
-def test_variables_of_a_cell_that_the_page_runs_for_the_agent_are_its(tools: Tools, page: NotebookPage) -> None:
+def test_turn_records_variables_of_a_cell_run_for_the_agent(tools: Tools, page: NotebookPage) -> None:
     """Variables of a cell that the user runs at the same time are not, nor those of the next run."""
     tools.shell.run_cell("n = 0")
     work = tools.loop.submit(tools.tool_runner.call("run_cell", {"cell": "a"}))
@@ -128,7 +128,7 @@ def test_variables_of_a_cell_that_the_page_runs_for_the_agent_are_its(tools: Too
     assert [(each.id, each.detail) for each in tools.changes.end("turn-1")] == [("variable:x", "1")]
 
 
-def test_cell_that_runs_behind_the_turn_is_told_late(tools: Tools, page: NotebookPage) -> None:
+def test_turn_records_variables_of_a_cell_that_runs_later(tools: Tools, page: NotebookPage) -> None:
     """It waits behind the cell that waits for the turn; the owner of the changes gets it later."""
     heard: list[str] = []
     tools.changes.changed = heard.append

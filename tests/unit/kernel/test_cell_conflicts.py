@@ -19,7 +19,7 @@ def page(tools: Tools) -> Iterator[NotebookPage]:
     notebook_page.close()
 
 
-def test_replace_cell_when_another_cell_changed_goes_through(tools: Tools, page: NotebookPage) -> None:
+def test_replace_cell_works_when_another_cell_changed(tools: Tools, page: NotebookPage) -> None:
     tools.call("cells")
     page.type("a", "x = mine")
     assert not tools.call("replace_cell", cell="b", source="y = 3")["isError"]
@@ -27,9 +27,7 @@ def test_replace_cell_when_another_cell_changed_goes_through(tools: Tools, page:
     assert page.texts() == {"a": "x = mine", "b": "y = 4"}
 
 
-def test_replace_cell_when_another_notebook_was_used_last_changes_the_one_that_was_shown(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_replace_cell_ignores_a_copy_opened_during_approval(tools: Tools, page: NotebookPage) -> None:
     """Two notebooks share the kernel; a copy has cells with the same ids."""
     copies: list[NotebookPage] = []
     tools.while_asked = lambda: copies.append(NotebookPage("copy.ipynb", {"a": "x = 1", "b": "y = 2"}))
@@ -39,9 +37,7 @@ def test_replace_cell_when_another_notebook_was_used_last_changes_the_one_that_w
     copy.close()
 
 
-def test_replace_cell_when_two_pages_have_the_notebook_changes_the_one_used_last(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_replace_cell_changes_the_page_used_last(tools: Tools, page: NotebookPage) -> None:
     other = NotebookPage("fit.ipynb", {"a": "x = 1", "b": "y = 2"})
     page.tell()
     tools.call("replace_cell", cell="b", source="y = 3")
@@ -49,9 +45,7 @@ def test_replace_cell_when_two_pages_have_the_notebook_changes_the_one_used_last
     other.close()
 
 
-def test_run_cell_when_the_user_changes_the_cell_while_it_waits_for_approval_gives_its_text(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_run_cell_returns_new_text_when_edited_during_approval(tools: Tools, page: NotebookPage) -> None:
     tools.while_asked = lambda: page.type("b", "y = mine")
     assert "```\ny = mine\n```" in tools.text("run_cell", cell="b")
     assert page.runs.empty()

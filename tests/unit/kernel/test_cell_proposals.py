@@ -39,7 +39,7 @@ def notebook_view(*, live: bool = True) -> NotebookView:
         ("run_code", {"code": "1"}, None),
     ],
 )
-def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
+def test_proposed_cell_has_the_cell_and_both_texts(
     tool: str, arguments: dict[str, Any], expected: tuple[str | None, ...] | None
 ) -> None:
     """Nothing without a clear cell or a change; no old text if it is not all known."""
@@ -52,11 +52,11 @@ def test_proposed_cell_when_a_tool_is_called_names_the_cell_and_both_texts(
     assert fields == expected
 
 
-def test_proposed_cell_when_no_page_shows_the_notebook_is_none() -> None:
+def test_proposed_cell_is_none_when_no_page_shows_the_notebook() -> None:
     assert proposed_cell("insert_cell", {"source": "x"}, notebook_view(live=False)) is None
 
 
-def test_replace_cell_when_it_asks_says_what_it_would_do_to_the_cell(tools: Tools) -> None:
+def test_permission_request_contains_the_cell_change(tools: Tools) -> None:
     """The request has it beside the lines of its preview."""
     page = NotebookPage("fit.ipynb", {"a": "x = 1"})
     tools.call("replace_cell", cell="a", source="x = 2")

@@ -32,7 +32,7 @@ def page() -> Iterator[NotebookPage]:
     page.close()
 
 
-def test_the_outputs_of_a_cell_are_told_with_their_pictures(tools: Tools, page: NotebookPage) -> None:
+def test_run_cell_returns_outputs_with_pictures(tools: Tools, page: NotebookPage) -> None:
     """Tables have their shape; the page's answer alone has only the pictures' types."""
     work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))
     page.ran(page.runs.get(timeout=30), {"output_type": "display_data", "data": {"image/png": ""}})
@@ -57,7 +57,7 @@ class Echoing(io.StringIO):
         return super().write(text)
 
 
-def test_what_a_cell_prints_is_told_while_it_runs_and_goes_to_the_page(
+def test_run_cell_streams_what_the_cell_prints(
     tools: Tools, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Credentials are left out; afterwards the streams are as before."""
@@ -79,7 +79,7 @@ def test_what_a_cell_prints_is_told_while_it_runs_and_goes_to_the_page(
 
 
 @pytest.mark.usefixtures("heeded")
-def test_a_cell_is_stopped_once_it_runs_and_the_turn_goes_on(tools: Tools, page: NotebookPage) -> None:
+def test_stop_interrupts_a_running_cell_but_not_the_turn(tools: Tools, page: NotebookPage) -> None:
     began = tools.shell.user_ns["began"] = threading.Event()
     stop = lambda: tools.tool_runner.stop(call_words("run_cell", CALL))  # noqa: E731 - it is called on two threads
     work = tools.loop.submit(tools.tool_runner.call("run_cell", CALL))

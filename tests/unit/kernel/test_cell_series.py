@@ -20,9 +20,7 @@ def page() -> Iterator[NotebookPage]:
     page.close()
 
 
-def test_run_cells_runs_each_in_its_order_and_leaves_out_those_that_ask_agents(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_run_cells_runs_in_order_and_skips_agent_prompts(tools: Tools, page: NotebookPage) -> None:
     """One request has all their code."""
     work = tools.loop.submit(tools.tool_runner.call("run_cells", {}))
     for expected in ("a", "c", "d"):
@@ -36,7 +34,7 @@ def test_run_cells_runs_each_in_its_order_and_leaves_out_those_that_ask_agents(
     assert (request.kind, request.command) == ("kernel", "x = 1\n\nx + 1\n\nx + 2")
 
 
-def test_run_cells_stops_at_the_first_that_fails(tools: Tools, page: NotebookPage) -> None:
+def test_run_cells_stops_at_the_first_failed_cell(tools: Tools, page: NotebookPage) -> None:
     """The cells below do not run; the agent gets the error."""
     work = tools.loop.submit(tools.tool_runner.call("run_cells", {"first": "c"}))
     edit = page.runs.get(timeout=30)
@@ -53,7 +51,7 @@ def test_run_cells_stops_at_the_first_that_fails(tools: Tools, page: NotebookPag
     ("arguments", "message"),
     [({"first": "d", "last": "a"}, "There is no code cell to run"), ({"first": "nowhere"}, "no cell")],
 )
-def test_run_cells_of_none_is_refused(
+def test_run_cells_is_refused_when_no_cell_matches(
     tools: Tools, page: NotebookPage, arguments: dict[str, str], message: str
 ) -> None:
     """No request is made."""
@@ -63,7 +61,7 @@ def test_run_cells_of_none_is_refused(
     assert tools.requests == []
 
 
-def test_run_cells_that_is_denied_runs_nothing(tools: Tools, page: NotebookPage) -> None:
+def test_run_cells_runs_nothing_when_denied(tools: Tools, page: NotebookPage) -> None:
     tools.denies = True
     assert tools.loop.submit(tools.tool_runner.call("run_cells", {})).result(30)["isError"]
     assert page.runs.empty()

@@ -75,9 +75,7 @@ IDS = [f"{each[0]} {at}" for at, each in enumerate(CALLS)]
 
 
 @pytest.mark.parametrize("called", CALLS, ids=IDS)
-def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_redo_reverse(
-    tools: Tools, page: NotebookPage, called: Call
-) -> None:
+def test_cell_tool_change_is_one_step_to_undo_and_redo(tools: Tools, page: NotebookPage, called: Call) -> None:
     """The card names the cell and the change, the page can show it in the cell, and the turn has it."""
     name, arguments, texts, title, action = called
     before = copy.deepcopy(page.cells)
@@ -98,9 +96,7 @@ def test_tool_that_changes_cells_when_allowed_does_it_in_one_step_that_undo_and_
     assert all(change.refusal is None for change in turn(tools).values())
 
 
-def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_turn(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_clear_outputs_skips_prompts_and_can_be_undone(tools: Tools, page: NotebookPage) -> None:
     """It clears all cells that have run, or one; texts and variables stay."""
     page.cells[0]["count"], page.cells[1]["count"], page.cells[2]["count"] = 3, None, 5
     page.type("c", "%agent Hello")
@@ -117,7 +113,7 @@ def test_clear_outputs_when_allowed_leaves_out_prompts_and_is_undone_with_the_tu
     assert tools.text("clear_outputs").startswith("No code cell has been run yet.")
 
 
-def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Tools, page: NotebookPage) -> None:
+def test_turn_records_changed_cell_type_tags_and_position(tools: Tools, page: NotebookPage) -> None:
     """The texts are equal, so the line beside the name says what changed; a change back is none."""
     tools.call("set_cell_type", cell="b", cell_type="raw")
     tools.call("set_cell_tags", cell="b", tags=["x"])
@@ -151,7 +147,7 @@ def test_set_cell_type_and_tags_when_done_say_so_in_the_turns_changes(tools: Too
         ("set_cell_tags", {"cell": "a", "tags": [str(each) for each in range(51)]}, "at most 50 tags"),
     ],
 )
-def test_tool_that_changes_cells_when_it_makes_no_sense_says_why_and_asks_nobody(
+def test_cell_tool_rejects_invalid_arguments_without_asking(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], words: str
 ) -> None:
     result = tools.call(name, **arguments)
@@ -160,7 +156,7 @@ def test_tool_that_changes_cells_when_it_makes_no_sense_says_why_and_asks_nobody
     assert (page.texts(), tools.requests) == (CELLS, [])
 
 
-def test_merge_cells_when_they_have_different_types_is_refused(tools: Tools, page: NotebookPage) -> None:
+def test_merge_cells_is_refused_for_different_cell_types(tools: Tools, page: NotebookPage) -> None:
     page.cells[1]["kind"] = "markdown"
     page.tell()
     assert "Only cells of one type" in tools.text("merge_cells", first="a", last="c")
@@ -179,7 +175,7 @@ LOCKED = [
 
 
 @pytest.mark.parametrize("row", LOCKED, ids=[f"{each[0]} {each[3]}" for each in LOCKED])
-def test_tool_when_the_metadata_of_its_cell_forbids_it_is_refused_before_the_user_is_asked(
+def test_cell_tool_is_refused_when_metadata_locks_the_cell(
     tools: Tools, page: NotebookPage, row: tuple[str, dict[str, Any], str, str]
 ) -> None:
     """The agent gets the cell, the reason and what to do instead; `cells` says it beforehand."""
@@ -198,7 +194,7 @@ def test_tool_when_the_metadata_of_its_cell_forbids_it_is_refused_before_the_use
     assert (len(tools.requests), page.texts()) == (request_count, CELLS)
 
 
-def test_cell_that_may_not_be_edited_or_deleted_can_still_be_moved(tools: Tools, page: NotebookPage) -> None:
+def test_locked_cell_can_be_moved(tools: Tools, page: NotebookPage) -> None:
     page.cells[1].update(editable=False, deletable=False)
     page.tell()
     assert not tools.call("move_cell", cell="b", below="c")["isError"]
@@ -213,7 +209,7 @@ CHANGES_OF_CELLS = [
 
 
 @pytest.mark.parametrize(("name", "arguments"), CHANGES_OF_CELLS)
-def test_change_of_a_notebook_whose_file_is_read_only_is_made_in_the_page_and_says_what_to_do(
+def test_change_to_a_read_only_notebook_warns_it_cannot_be_saved(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
 ) -> None:
     """JupyterLab allows it, too, but loses the change silently; the note says so."""
@@ -230,9 +226,7 @@ def test_change_of_a_notebook_whose_file_is_read_only_is_made_in_the_page_and_sa
 
 
 @pytest.mark.parametrize("renamed", [False, True])
-def test_undo_when_two_pages_show_the_notebook_is_done_in_the_page_that_the_user_is_in(
-    tools: Tools, page: NotebookPage, renamed: bool
-) -> None:
+def test_undo_changes_the_page_the_user_visited_last(tools: Tools, page: NotebookPage, renamed: bool) -> None:
     """The page last visited counts; a page that was renamed meanwhile is known by its earlier path."""
     tools.call("delete_cell", cell="b")
     other = NotebookPage("fit.ipynb", {"a": FIRST, "c": "c"})
@@ -244,9 +238,7 @@ def test_undo_when_two_pages_show_the_notebook_is_done_in_the_page_that_the_user
     other.close()
 
 
-def test_deleted_cell_when_the_turn_has_ended_is_told_with_the_place_that_it_had(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_deleted_cell_records_its_old_place(tools: Tools, page: NotebookPage) -> None:
     """The page can show where the cell was; for a cell that was moved first, before the turn."""
     tools.call("delete_cell", cell="b")
     tools.call("move_cell", cell="c", above="a")
@@ -266,7 +258,7 @@ EDITS = [("replace_cell", REPLACED), *(each[:2] for each in CALLS)]
 
 @pytest.mark.parametrize(("name", "arguments"), EDITS, ids=["replace_cell", *IDS])
 @pytest.mark.parametrize("when", ["before", "while asked"])
-def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_its_text(
+def test_cell_tool_is_refused_when_the_user_changed_the_cell(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], when: str
 ) -> None:
     """The user edits after the agent's read or before the answer; the agent gets the new text and can call again."""
@@ -297,7 +289,7 @@ def test_tool_that_changes_cells_when_the_user_changed_the_cell_is_refused_with_
     ids=["deleted", "renamed", "another type"],
 )
 @pytest.mark.parametrize("name", ["delete_cell", "replace_cell"])
-def test_change_of_a_cell_when_the_notebook_changes_while_it_waits_for_approval(
+def test_cell_tool_handles_notebook_changes_during_approval(
     tools: Tools, page: NotebookPage, name: str, change: Callable[[NotebookPage], object], words: tuple[str, str]
 ) -> None:
     """A cell that is gone is not deleted; a renamed notebook is found by its cells."""
@@ -311,7 +303,7 @@ def test_change_of_a_cell_when_the_notebook_changes_while_it_waits_for_approval(
 @pytest.mark.parametrize(
     ("name", "arguments"), [("delete_cell", {"cell": "b"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "7"})]
 )
-def test_change_of_a_cell_when_two_cells_have_the_id_is_refused(
+def test_cell_tool_is_refused_when_two_cells_have_the_id(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
 ) -> None:
     page.cells.append(dict(page.cells[1], count=7))
@@ -320,9 +312,7 @@ def test_change_of_a_cell_when_two_cells_have_the_id_is_refused(
     assert (len(page.cells), tools.requests) == (4, [])
 
 
-def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it_back(
-    tools: Tools, page: NotebookPage
-) -> None:
+def test_undo_restores_the_full_text_of_a_long_deleted_cell(tools: Tools, page: NotebookPage) -> None:
     """A page sends only the beginning of a long cell; the card shows all the text to be removed."""
     page.longest = 3
     page.tell()
@@ -333,7 +323,7 @@ def test_delete_cell_when_its_text_was_cut_reads_all_of_it_so_that_undo_gives_it
     assert page.texts() == CELLS
 
 
-def test_undo_when_the_user_has_set_another_type_asks_which_is_to_stay(tools: Tools, page: NotebookPage) -> None:
+def test_undo_conflicts_when_the_user_changed_the_cell_type(tools: Tools, page: NotebookPage) -> None:
     tools.call("set_cell_type", cell="b", cell_type="markdown")
     page.cells[1]["kind"] = "raw"
     page.tell()
@@ -344,14 +334,14 @@ def test_undo_when_the_user_has_set_another_type_asks_which_is_to_stay(tools: To
     assert page.cells[1]["kind"] == "code"
 
 
-def test_undo_when_the_user_edited_a_moved_cell_moves_it_back_with_their_text(tools: Tools, page: NotebookPage) -> None:
+def test_undo_moves_back_a_cell_with_the_users_edit(tools: Tools, page: NotebookPage) -> None:
     tools.call("move_cell", cell="a", below="c")
     page.type("a", "mine")
     undo(tools)
     assert page.texts() == {**CELLS, "a": "mine"}
 
 
-def test_tools_that_change_cells_when_no_page_shows_the_notebook_say_so(tools: Tools) -> None:
+def test_cell_tool_reports_that_no_page_shows_the_notebook(tools: Tools) -> None:
     assert "notebook" in tools.text("delete_cell", cell="a")
 
 
@@ -385,7 +375,7 @@ def _call(operation: tuple[str, int, int], ids: list[str]) -> tuple[str, dict[st
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OPERATIONS)
-def test_undo_of_a_turn_when_it_did_anything_to_cells_gives_back_the_notebook_and_redo_the_turns(
+def test_undo_and_redo_restore_the_notebook_after_any_changes(
     tools: Tools, operations: list[tuple[str, int, int]]
 ) -> None:
     """Texts, types, tags and order, in one step each, after any sequence of changes."""

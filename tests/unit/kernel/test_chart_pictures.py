@@ -37,7 +37,7 @@ def vega(specification: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("recorded", [each for each in CHARTS if each != "versions"])
-def test_chart_as_the_libraries_give_it_is_read_with_its_data(recorded: str) -> None:
+def test_chart_of_each_library_is_read_with_its_data(recorded: str) -> None:
     chart = chart_of(output(CHARTS[recorded]))
     assert chart is not None
     assert chart.library == ("plotly" if "plotly" in recorded else "vega")
@@ -58,7 +58,7 @@ def test_chart_as_the_libraries_give_it_is_read_with_its_data(recorded: str) -> 
         {"text/plain": "1"},
     ],
 )
-def test_what_is_no_chart_or_has_a_picture_is_left_as_it_is(data: dict[str, Any]) -> None:
+def test_output_without_a_chart_or_with_a_picture_is_ignored(data: dict[str, Any]) -> None:
     assert chart_of(output(data)) is None
 
 
@@ -70,16 +70,13 @@ def test_what_is_no_chart_or_has_a_picture_is_left_as_it_is(data: dict[str, Any]
         ({"title": "x" * LONGEST_CHART}, "more than 2,000,000 characters"),
     ],
 )
-def test_chart_that_is_too_large_or_loads_something_is_not_drawn_and_says_why(
-    specification: dict[str, Any], why: str
-) -> None:
+def test_draw_chart_refuses_large_charts_and_external_data(specification: dict[str, Any], why: str) -> None:
     """A chart must not read files or call addresses."""
     with pytest.raises(Undrawn, match=why):
         draw_chart(Chart("vega", json.dumps(specification)))
 
 
-def test_renderer_that_hangs_is_killed_with_what_it_started() -> None:
-    """Also a browser that a renderer started."""
+def test_hanging_renderer_is_killed_with_its_child_processes() -> None:
     child = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(999)'])"
     before = {each.pid for each in psutil.Process().children(recursive=True)}
     with pytest.raises(Undrawn, match="took too long"):
@@ -89,19 +86,19 @@ def test_renderer_that_hangs_is_killed_with_what_it_started() -> None:
 
 
 @pytest.mark.parametrize("code", ["raise SystemExit(3)", "print('no picture')", "import nothing_like_this"])
-def test_renderer_that_fails_says_so(code: str) -> None:
+def test_failed_renderer_is_reported(code: str) -> None:
     with pytest.raises(Undrawn, match="its renderer failed"):
         run_renderer([sys.executable, "-c", code], "{}", 60)
 
 
-def test_charts_that_are_drawn_are_pictures_and_what_is_left_out_is_said() -> None:
+def test_charts_beyond_the_maximum_are_not_drawn() -> None:
     outputs, notes = with_pictures([vega(VEGA)] * (MOST_CHARTS + 1), lambda _: PNG)
     assert ["image/png" in each["data"] for each in outputs] == [True] * MOST_CHARTS + [False]
     assert notes == [f"Only {MOST_CHARTS} charts are drawn; the others are shown as text."]
 
 
 @pytest.mark.skipif(not is_drawable("vega"), reason="vl-convert-python is not installed: it draws Altair's charts")
-def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
+def test_altair_chart_is_attached_as_a_picture() -> None:
     """With vl-convert; a chart that is not drawn is text, and the attachment says why."""
     attachment, picture = with_outputs("output:1", "", [output(CHARTS["altair, as HTML"])], None)
     assert getattr(picture, "content_type", None) == "image/png"
@@ -115,7 +112,7 @@ def test_chart_of_altair_goes_to_the_agent_as_a_picture() -> None:
 @pytest.mark.skipif(
     not is_drawable("plotly"), reason="plotly and kaleido are not installed: they draw Plotly's figures"
 )
-def test_figure_of_plotly_is_drawn_by_kaleido() -> None:
+def test_plotly_figure_is_drawn_by_kaleido() -> None:
     """Kaleido needs a Chrome; without one the figure is text, and says so."""
     outputs, notes = with_pictures([output(CHARTS["plotly, as JSON"])])
     assert ("image/png" in outputs[0]["data"]) != bool(notes)

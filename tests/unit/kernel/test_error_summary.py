@@ -51,7 +51,7 @@ def summary_of(error: BaseException, **options: Any) -> ErrorSummary:
     return summarize_error(error, cell_of=lambda file: failed if file == CELL else None, failed=failed, **options)
 
 
-def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> None:
+def test_error_summary_shows_failed_line_and_variable_values() -> None:
     """For each of the user's own frames; functions and modules have no value."""
     source = "import math\ndef ratio(a, b):\n    return a / b\nxs = [3, 4]\nratio(math.floor(xs[0]), 0)\n"
     lines = summary_of(failing(source)).text.splitlines()
@@ -68,7 +68,7 @@ def test_an_error_is_told_with_the_line_and_the_values_of_the_names_in_it() -> N
     assert "as it was run:" in "\n".join(lines[11:])
 
 
-def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> None:
+def test_error_in_an_earlier_cells_function_shows_both_cells() -> None:
     """The cell that ran failed; the wrong line is in the other cell."""
     earlier, namespace = "<cell 1>", {"__name__": "__main__"}
     source = "def ratio(a, b):\n    return a / b\n"
@@ -82,7 +82,7 @@ def test_an_error_in_a_function_of_an_earlier_cell_is_told_with_both_cells() -> 
     assert text.count("as it was run:") == len(places)
 
 
-def test_causes_and_the_errors_of_a_group_are_told() -> None:
+def test_error_summary_shows_causes_and_grouped_errors() -> None:
     source = "try:\n    {}['key']\nexcept KeyError as e:\n    raise ValueError('worse') from e"
     assert "Caused by:\n  KeyError: 'key'" in summary_of(failing(source)).text
     source = "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise ValueError('worse')"
@@ -96,7 +96,7 @@ def test_causes_and_the_errors_of_a_group_are_told() -> None:
         assert "the others are left out" in group
 
 
-def test_a_syntax_error_is_told_with_its_place() -> None:
+def test_syntax_error_shows_its_place() -> None:
     lines = summary_of(failing("x = (1,")).text.splitlines()
     assert lines[1:4] == ["Place: In [3] (cell id c3), line 1", "  1 | x = (1,", "    |     ^"]
 
@@ -114,7 +114,7 @@ def test_a_syntax_error_is_told_with_its_place() -> None:
         "e = SyntaxError('bad')\ne.lineno, e.text, e.filename = [Hostile()] * 3\nraise e",
     ],
 )
-def test_none_of_the_users_code_runs_when_its_error_is_told(source: str) -> None:
+def test_error_summary_runs_no_user_code(source: str) -> None:
     """Neither of objects nor of errors: a ``repr`` that hangs or raises cannot hold up the cell."""
     error = failing(HOSTILE + source)
     CALLED.clear()
@@ -123,7 +123,7 @@ def test_none_of_the_users_code_runs_when_its_error_is_told(source: str) -> None
     assert summary.text.startswith(summary.name)
 
 
-def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> None:
+def test_error_with_a_hanging_str_is_shown_by_its_arguments() -> None:
     error = failing("class Mine(Exception):\n    def __str__(self):\n        while True: pass\nraise Mine('a', 2)")
     assert summary_of(error).message == "'a', 2"
     assert (
@@ -148,7 +148,7 @@ def test_an_error_that_hangs_when_it_is_printed_is_told_by_its_arguments() -> No
         "e = ValueError()\ne.__notes__ = ['x' * 10_000] * 10_000\nraise e",
     ],
 )
-def test_what_is_told_is_bounded_and_says_what_was_cut(source: str) -> None:
+def test_error_summary_is_bounded_and_reports_what_is_cut(source: str) -> None:
     """Any large part: the message, the frames, the values, the causes, the cell."""
     variables = {f"n{n}": n for n in range(1_999)}
     text = summary_of(failing(source, **variables)).text
@@ -165,7 +165,7 @@ def test_what_is_told_is_bounded_and_says_what_was_cut(source: str) -> None:
     ),
     st.sampled_from(["x", "password", "api_key"]),
 )
-def test_the_text_of_a_value_is_bounded_and_holds_no_credential(value: object, name: str) -> None:
+def test_value_text_is_bounded_and_without_credentials(value: object, name: str) -> None:
     """For any value; a name that looks like a secret's shows none."""
     text = value_text(value, name, Credentials({}))
     assert len(text) <= LONGEST_VALUE + 60
@@ -173,7 +173,7 @@ def test_the_text_of_a_value_is_bounded_and_holds_no_credential(value: object, n
     assert (text == "***") or name == "x"
 
 
-def test_credentials_are_masked_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_summary_masks_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_TOKEN", "open sesame")
     source = f"""key = {{"password": "hunter2"}}
 password = "hunter2"
@@ -186,7 +186,7 @@ except KeyError as e:
     assert [secret for secret in (TOKEN, "open sesame", "hunter2") if secret in text] == []
 
 
-def test_files_of_the_workspace_are_the_users_own_and_libraries_are_a_line(tmp_path: Path) -> None:
+def test_library_frame_is_one_line_and_workspace_frame_is_full(tmp_path: Path) -> None:
     own = tmp_path / "fit.py"
     own.write_text("def fit(xs):\n    n = len(xs)\n    return sum(xs) / n\n", encoding="utf-8")
     library = tmp_path / "lib/site-packages/other.py"
@@ -200,7 +200,7 @@ def test_files_of_the_workspace_are_the_users_own_and_libraries_are_a_line(tmp_p
     assert ">    3 |     return sum(xs) / n\n      xs = []\n      n = 0\n" in text
 
 
-def test_a_traceback_can_be_told_while_its_objects_change() -> None:
+def test_error_summary_works_while_its_objects_change() -> None:
     """On another thread: an object that cannot be read at that moment is shown by its class."""
     xs: dict[int, int] = {}
     over = threading.Event()
@@ -220,6 +220,6 @@ def test_a_traceback_can_be_told_while_its_objects_change() -> None:
         thread.join()
 
 
-def test_a_class_with_a_name_without_end_leaves_room_for_the_frames() -> None:
+def test_very_long_class_name_leaves_room_for_the_frames() -> None:
     text = summary_of(failing("class E(Exception): pass\nE.__name__ = 'x' * 100_000\nraise E('y')")).text
     assert (text.splitlines()[0].endswith(": y"), "raise E('y')" in text, len(text) < LONGEST) == (True, True, True)

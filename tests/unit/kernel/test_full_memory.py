@@ -41,7 +41,7 @@ tools.loop.stop()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux only: how much memory is free")
-def test_what_is_no_longer_kept_where_memory_is_nearly_full_is_said_before_and_not_undone() -> None:
+def test_undo_is_refused_for_variables_not_kept_in_full_memory() -> None:
     ran = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.stderr == ""
     assert ran.stdout.splitlines() == [

@@ -50,7 +50,7 @@ def greeted(server: HttpServer) -> str:
     return str(headers["Mcp-Session-Id"])
 
 
-def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, server: HttpServer) -> None:
+def test_http_client_initializes_lists_and_calls_tools(tools: Tools, server: HttpServer) -> None:
     """Each message is a POST; a notification has no answer; an ended session is unknown."""
     tools.shell.user_ns["xs"] = [1, 2]
     status, headers, hello = sent(server, request("initialize", **INITIALIZE))
@@ -82,21 +82,21 @@ def test_a_client_over_http_is_greeted_told_the_tools_and_served(tools: Tools, s
         ({"Content_Length": "99999999"}, 413),
     ],
 )
-def test_a_request_over_http_without_token_from_a_page_or_of_no_session_is_refused(
+def test_http_request_is_refused_without_token_or_session(
     server: HttpServer, headers: dict[str, Any], status: int
 ) -> None:
     """A page in a browser gets nothing, even if its host name leads to this machine."""
     assert sent(server, request("ping"), **{"Mcp_Session_Id": greeted(server), **headers})[0] == status
 
 
-def test_what_is_no_message_is_refused_over_http(server: HttpServer) -> None:
+def test_http_server_refuses_invalid_messages(server: HttpServer) -> None:
     session = greeted(server)
     assert [sent(server, each, Mcp_Session_Id=session)[0] for each in (7, [], [request("ping")])] == [400] * 3
     assert sent(server, None, "PUT", Mcp_Session_Id=session)[0] == 405
     assert sent(server, request("resources/list"), Mcp_Session_Id=session)[2]["error"]["code"] == -32601
 
 
-def test_a_call_over_http_that_is_cancelled_is_answered_with_nothing(tools: Tools, server: HttpServer) -> None:
+def test_cancelled_http_call_gets_an_empty_answer(tools: Tools, server: HttpServer) -> None:
     """MCP `notifications/cancelled` ends the call's POST."""
     session = greeted(server)
     begun = threading.Event()

@@ -27,7 +27,7 @@ def test_work_waits_until_the_users_code_has_ended(tools: Tools) -> None:
     assert future.result() == Ran()
 
 
-def test_work_that_asks_another_tab_makes_way_for_that_tabs_work(tools: Tools) -> None:
+def test_job_waiting_for_another_tab_lets_that_tabs_job_run(tools: Tools) -> None:
     def ask_other() -> str:
         work = tools.job_queue.run(tools.runner.work("inner = 2\nprint('inner')"), "tab-2", patience=30)
         return waited_for(tools.job_queue, tools.loop.submit(work), "tab-2").printed
@@ -48,7 +48,7 @@ def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
     assert "AssertionError" in tools.text("run_code", code="wait_for('tab-2')")
 
 
-def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
+def test_lost_interrupt_is_sent_again(tools: Tools) -> None:
     began, lost = threading.Event(), []
 
     def lose() -> None:
@@ -72,7 +72,7 @@ def test_an_interrupt_that_gets_lost_is_sent_again(tools: Tools) -> None:
     assert len(lost) == 1
 
 
-def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
+def test_job_queue_gives_up_code_that_does_not_stop(tools: Tools) -> None:
     tools.job_queue.grace = 0.0
     ended: list[BaseException | None] = []
 
@@ -92,7 +92,7 @@ def test_code_that_does_not_stop_is_given_up(tools: Tools) -> None:
         waited_for(tools.job_queue, future)
 
 
-def test_work_that_waits_for_the_kernel_is_stopped_before_it_begins(tools: Tools) -> None:
+def test_waiting_job_can_be_stopped_before_it_begins(tools: Tools) -> None:
     async def stopped() -> None:
         work = tools.runner.work("done = 1")
         task = asyncio.ensure_future(tools.job_queue.run(work, OWNER, patience=30))
@@ -106,7 +106,7 @@ def test_work_that_waits_for_the_kernel_is_stopped_before_it_begins(tools: Tools
     assert "done" not in tools.shell.user_ns
 
 
-def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
+def test_awaiting_code_is_refused_when_the_cell_blocks_the_loop(tools: Tools) -> None:
     import asyncio
 
     async def cell() -> str:
@@ -122,7 +122,7 @@ def test_an_awaiting_command_cannot_be_blocked(tools: Tools) -> None:
         raise UsageError(text)
 
 
-def test_work_is_done_by_the_loop_that_awaits_where_no_kernel_has_one(tools: Tools) -> None:
+def test_jobs_run_on_the_awaiting_loop_without_a_kernel(tools: Tools) -> None:
     async def program() -> list[Ran]:
         work = [tools.runner.work(f"done_{number} = await asyncio.sleep(0, {number})") for number in (1, 2)]
         run = [tools.loop.submit(tools.job_queue.run(each, OWNER, patience=60)) for each in work[:1]]

@@ -17,12 +17,12 @@ from tests.unit.host.test_agent_lifecycle import notices
 from tests.unit.kernel.shell_tools import Tools
 
 
-def test_outside_of_ipython_there_is_no_kernel_access() -> None:
+def test_kernel_access_is_refused_outside_of_ipython() -> None:
     with pytest.raises(UsageError, match="Agents cannot be given access to a kernel"):
         agentnb.start(kernel_tools=True)
 
 
-def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
+def test_session_continues_without_a_missing_kernel(tmp_path: Path) -> None:
     host = Host()
     try:
         session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, kernel_tools=True)))
@@ -33,7 +33,7 @@ def test_a_session_whose_kernel_is_gone_goes_on_without(tmp_path: Path) -> None:
         host.close()
 
 
-def test_a_server_of_the_users_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
+def test_users_mcp_server_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
     """The kernel's server gets another name; a copy of the tab has the tools, and each closes its own."""
     host = Host()
     host.environment.connect(shell=tools)

@@ -30,9 +30,7 @@ def undo(tools: Tools) -> None:
     tools.during(tools.changes.undo("t1", [each.id for each in tools.changes.end("t1")]))
 
 
-def test_notebooks_lists_those_that_are_open_once_the_one_used_last_first(
-    tools: Tools, pages: dict[str, NotebookPage]
-) -> None:
+def test_notebooks_lists_open_notebooks_by_last_use(tools: Tools, pages: dict[str, NotebookPage]) -> None:
     second = NotebookPage("work/plot.ipynb", {"p": "1"})
     pages["work/fit.ipynb"].tell()
     assert tools.text("notebooks").splitlines() == [
@@ -44,9 +42,7 @@ def test_notebooks_lists_those_that_are_open_once_the_one_used_last_first(
 
 
 @pytest.mark.parametrize("name", ["work/plot.ipynb", "/work/plot.ipynb", "work/plot", " work/plot.ipynb "])
-def test_tool_of_cells_when_it_names_a_notebook_works_on_that_one(
-    tools: Tools, pages: dict[str, NotebookPage], name: str
-) -> None:
+def test_cell_tool_changes_the_named_notebook(tools: Tools, pages: dict[str, NotebookPage], name: str) -> None:
     """The card and the turn name it; another notebook with the same ids stays as it is."""
     assert "--- Code cell, not run (id p)\n1" in tools.text("cells", notebook=name)
     tools.call("replace_cell", cell="p", source="2", notebook=name)
@@ -75,7 +71,7 @@ def test_tool_of_cells_when_it_names_a_notebook_works_on_that_one(
     ],
 )
 @pytest.mark.parametrize("tool", ["cells", "delete_cell"])
-def test_tool_of_cells_when_the_notebook_is_not_open_or_not_clear_names_those_that_are(
+def test_cell_tool_rejects_unknown_or_ambiguous_notebook_names(
     tools: Tools, pages: dict[str, NotebookPage], tool: str, name: str, words: list[str]
 ) -> None:
     arguments = {} if tool == "cells" else {"cell": "p"}
@@ -86,15 +82,13 @@ def test_tool_of_cells_when_the_notebook_is_not_open_or_not_clear_names_those_th
     assert [page.texts() for page in pages.values()] == [{"p": "1"}, {"p": "1"}, CELLS]
 
 
-def test_every_tool_of_cells_takes_a_notebook_and_no_other_does() -> None:
+def test_only_cell_tools_take_a_notebook_argument() -> None:
     takes = {name for name, tool in TOOLS.items() if "notebook" in tool["inputSchema"]["properties"]}
     assert takes == {*OF_CELLS}
     assert {name for name in TOOLS if "cell" in name} | {"clear_outputs"} == takes
 
 
-def test_undo_when_a_turn_changed_the_same_cell_of_a_notebook_and_its_copy_brings_back_both(
-    tools: Tools, pages: dict[str, NotebookPage]
-) -> None:
+def test_undo_restores_the_same_cell_in_a_notebook_and_its_copy(tools: Tools, pages: dict[str, NotebookPage]) -> None:
     """A copy has cells with the same ids; each has its own change."""
     for name in ("work/plot.ipynb", "old/plot.ipynb"):
         tools.call("replace_cell", cell="p", source=name, notebook=name)
@@ -104,9 +98,7 @@ def test_undo_when_a_turn_changed_the_same_cell_of_a_notebook_and_its_copy_bring
     assert [page.texts() for page in pages.values()] == [{"p": "1"}, {"p": "1"}, CELLS]
 
 
-def test_cell_that_was_read_in_one_notebook_is_not_taken_for_read_in_its_copy(
-    tools: Tools, pages: dict[str, NotebookPage]
-) -> None:
+def test_reading_a_cell_does_not_count_for_its_copy(tools: Tools, pages: dict[str, NotebookPage]) -> None:
     """The copy may have another text than the agent read."""
     pages["old/plot.ipynb"].type("p", "old")
     tools.call("cells", notebook="work/plot.ipynb")
@@ -116,9 +108,7 @@ def test_cell_that_was_read_in_one_notebook_is_not_taken_for_read_in_its_copy(
     assert "has changed since you read it" in tools.text("delete_cell", cell="p", notebook="work/plot.ipynb")
 
 
-def test_tool_of_cells_when_the_notebook_is_renamed_during_the_turn_is_still_checked_and_undone(
-    tools: Tools, pages: dict[str, NotebookPage]
-) -> None:
+def test_cell_tools_check_and_undo_after_a_notebook_rename(tools: Tools, pages: dict[str, NotebookPage]) -> None:
     """The agent's reads under the old name count; undo finds the notebook by its cells."""
     page = pages["work/fit.ipynb"]
     tools.call("cells")
@@ -132,7 +122,7 @@ def test_tool_of_cells_when_the_notebook_is_renamed_during_the_turn_is_still_che
     assert page.texts() == {"a": "x = 1", "b": "mine"}
 
 
-def test_tool_of_cells_when_the_notebook_has_a_file_asks_about_that_file(
+def test_permission_request_names_the_notebook_file(
     tools: Tools, pages: dict[str, NotebookPage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in pages:

@@ -45,7 +45,7 @@ class Thing:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_objects_are_looked_at_on_the_main_thread_and_print_nothing_into_the_users_cell(
+def test_inspection_runs_on_the_main_thread_and_prints_nothing(
     tools: Tools, look: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     threads = set()
@@ -58,7 +58,7 @@ def test_objects_are_looked_at_on_the_main_thread_and_print_nothing_into_the_use
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, RecursionError])
 @pytest.mark.parametrize("look", LOOKS)
-def test_an_object_that_raises_costs_that_look_alone(tools: Tools, look: str, error: type[BaseException]) -> None:
+def test_inspection_reports_an_object_that_raises(tools: Tools, look: str, error: type[BaseException]) -> None:
     def fail() -> None:
         raise error("on purpose")
 
@@ -68,7 +68,7 @@ def test_an_object_that_raises_costs_that_look_alone(tools: Tools, look: str, er
     assert tools.text("run_code", code="1 + 1") == "2"
 
 
-def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
+def test_inspection_reports_a_busy_kernel(tools: Tools) -> None:
     """It does not run beside the running cell."""
     looked: list[str] = []
     tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
@@ -79,7 +79,7 @@ def test_a_look_waits_for_a_busy_kernel_and_says_so(tools: Tools) -> None:
     assert looked == []
 
 
-def test_a_look_that_takes_too_long_is_interrupted(tools: Tools) -> None:
+def test_slow_inspection_is_interrupted(tools: Tools) -> None:
     def never() -> None:
         while True:
             pass
@@ -105,7 +105,7 @@ while signal.SIGINT not in signal.sigpending(): pass
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal masks, and no time limit for code")
 @pytest.mark.parametrize("code", [TAKEN, BLOCKED], ids=["taken", "blocked"])
-def test_code_that_keeps_our_interrupt_from_coming_does_not_hang_the_kernel(tools: Tools, code: str) -> None:
+def test_code_that_blocks_the_interrupt_does_not_hang_the_kernel(tools: Tools, code: str) -> None:
     """It has its own handler, or blocks the signal: nobody waits for the interrupt forever or gets it later."""
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -116,7 +116,7 @@ def test_code_that_keeps_our_interrupt_from_coming_does_not_hang_the_kernel(tool
     assert tools.text("run_code", code="1 + 1") == "2"
 
 
-def test_work_that_ends_with_an_exit_does_not_end_the_hosts_thread(tools: Tools) -> None:
+def test_system_exit_in_a_job_does_not_end_the_host_thread(tools: Tools) -> None:
     from agentnb.errors import KernelBusy
 
     class Exits:

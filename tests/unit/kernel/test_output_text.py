@@ -54,7 +54,7 @@ def texts(read: OutputText) -> tuple[str, tuple[str, ...]]:
     return read.text, read.left_out
 
 
-def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
+def test_picture_is_returned_and_numbered_in_the_text() -> None:
     """Between the texts before and after it; base64 in a notebook's file has line breaks."""
     data = png()
     figure = display_data(image__png=data[:20] + "\n" + data[20:], text__plain="<Figure size 640x480 with 1 Axes>")
@@ -73,20 +73,20 @@ def test_a_picture_is_handed_over_and_named_where_it_stands() -> None:
         (["x", 5], "it is not a PNG"),
     ],
 )
-def test_a_picture_that_is_too_large_or_none_is_left_out_and_named(value: Any, why: str) -> None:
+def test_invalid_or_large_picture_is_left_out_and_reported(value: Any, why: str) -> None:
     read = read_outputs([display_data(image__png=value)])
     assert read.pictures == ()
     assert why in read.text
     assert why in read.left_out[0]
 
 
-def test_pictures_beyond_the_most_are_left_out_and_named() -> None:
+def test_pictures_beyond_the_maximum_are_left_out() -> None:
     read = read_outputs([display_data(image__png=png())] * (MOST_PICTURES + 3))
     assert len(read.pictures) == MOST_PICTURES
     assert read.text.count("is left out") == 3
 
 
-def test_an_svg_and_a_chart_without_a_picture_are_text_within_bounds() -> None:
+def test_svg_and_chart_without_a_picture_become_bounded_text() -> None:
     svg = "<svg><script>alert(1)</script>" + "<g/>" * 5_000 + "</svg>"
     read = read_outputs(
         [display_data(image__svg_xml=svg), display_data(**{"application__vnd.plotly.v1_json": {"data": [1] * 9_000}})]
@@ -106,7 +106,7 @@ FRAME = """<div><style scoped>.dataframe {color: red}</style><table class="dataf
 @pytest.mark.parametrize(
     ("more", "shape"), [("", "2 rows × 2 columns"), ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns")]
 )
-def test_a_table_is_text_with_its_shape(more: str, shape: str) -> None:
+def test_table_becomes_text_with_its_shape(more: str, shape: str) -> None:
     """The shape that pandas prints for a cut frame; otherwise rows and columns are counted."""
     read = read_outputs([display_data(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
     assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
@@ -128,7 +128,7 @@ FRAMES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
-def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]) -> None:
+def test_pandas_frame_shows_its_shape(made: Callable[[Any], Any]) -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})
@@ -138,12 +138,12 @@ def test_a_frame_of_pandas_is_told_with_its_own_shape(made: Callable[[Any], Any]
     assert text.splitlines()[0] == f"Table, {rows} rows × {columns} columns:"
 
 
-def test_a_frame_of_polars_is_told_with_its_own_shape() -> None:
+def test_polars_frame_shows_its_shape() -> None:
     html = "<small>shape: (1_200, 1)</small><table><thead><tr><th>a</th></tr><tr><td>i64</td></tr></thead></table>"
     assert read_outputs([display_data(text__html=html)]).text.splitlines()[0] == "Table, 1_200 rows × 1 columns:"
 
 
-def test_a_long_table_is_cut_and_says_so() -> None:
+def test_long_table_is_cut_with_a_note() -> None:
     rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(500))
     read = read_outputs([display_data(text__html=f"<table><tr><th>n</th></tr>{rows}</table>")])
     assert read.text.splitlines()[:2] == ["Table, 500 rows × 1 columns:", "n"]
@@ -169,15 +169,15 @@ def test_a_long_table_is_cut_and_says_so() -> None:
         ({"text__plain": 5}, "(shows text/plain)"),
     ],
 )
-def test_of_other_outputs_the_most_telling_text_is_read(bundle: dict[str, Any], text: str) -> None:
+def test_output_is_read_as_its_most_useful_text(bundle: dict[str, Any], text: str) -> None:
     assert texts(read_outputs([display_data(**bundle)])) == (text, ())
 
 
-def test_a_progress_bar_is_read_as_it_stood_last() -> None:
+def test_progress_bar_shows_only_its_last_state() -> None:
     assert read_outputs([printed("0%\r50%\r"), printed("100%\ndone\n")]).text == "100%\ndone"
 
 
-def test_an_error_is_told_by_its_summary_else_by_its_traceback() -> None:
+def test_error_output_shows_its_summary_or_traceback() -> None:
     error = {
         "output_type": "error",
         "ename": "KeyError",
@@ -188,7 +188,7 @@ def test_an_error_is_told_by_its_summary_else_by_its_traceback() -> None:
     assert read_outputs([error]).text == "KeyError: 'x'\n```\nTraceback\nKeyError\n```"
 
 
-def test_a_traceback_of_a_hundred_thousand_lines_is_cut_and_keeps_its_error() -> None:
+def test_long_traceback_is_cut_but_keeps_its_error() -> None:
     lines = [f"File {number}" for number in range(100_000)]
     for traceback in (lines, ["\n".join(lines)]):
         error = {"output_type": "error", "ename": "RecursionError", "evalue": "too deep", "traceback": traceback}
@@ -199,7 +199,7 @@ def test_a_traceback_of_a_hundred_thousand_lines_is_cut_and_keeps_its_error() ->
         assert read.left_out == (f"A traceback is cut to {LONGEST_OUTPUT:,} characters.",)
 
 
-def test_a_hundred_thousand_lines_are_cut_and_leave_room_for_the_picture() -> None:
+def test_long_printed_text_leaves_room_for_the_picture() -> None:
     lines = "\n".join(f"line {number}" for number in range(100_000))
     read = read_outputs([printed(lines), display_data(image__png=png())])
     assert len(read.text) < LONGEST_OUTPUT + 100
@@ -219,7 +219,7 @@ def test_credentials_are_masked_in_every_kind_of_output(monkeypatch: pytest.Monk
     assert read.text.count("***") >= 6
 
 
-def test_the_tokens_of_a_picture_follow_its_size() -> None:
+def test_picture_tokens_depend_on_its_size() -> None:
     """About an area of 750 each, as models count; other data counts as a large picture."""
     assert picture_tokens(png(640, 480), "image/png") == 409
     assert picture_tokens(png(3_000, 2_000), "image/png") == 1_600
@@ -260,7 +260,7 @@ CHARTS = json.loads((ROOT / "tests/cases/outputs/charts.json").read_text(encodin
         ("plotly, as JSON", '{"data": [{"y": [1, 3, 2], "type": "bar"}]'),
     ],
 )
-def test_chart_as_the_libraries_give_it_is_told_by_its_data(recorded: str, words: str) -> None:
+def test_chart_output_becomes_text_with_its_data(recorded: str, words: str) -> None:
     """Also as the HTML for an unknown renderer: a script draws it, so it has no text."""
     read = read_outputs([{"output_type": "display_data", "data": CHARTS[recorded], "metadata": {}}])
     assert read.text.startswith("A chart")

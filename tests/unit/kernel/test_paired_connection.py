@@ -11,7 +11,7 @@ from agentnb.kernel.paired_kernels import KernelGone, PairedConnection
 from tests.unit.api.conftest import PATIENCE
 
 
-async def test_an_answer_that_cannot_be_read_ends_the_connection_with_the_reason(tmp_path: Path) -> None:
+async def test_unreadable_answer_ends_the_connection_with_the_reason(tmp_path: Path) -> None:
     writers: list[asyncio.StreamWriter] = []
 
     def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -39,13 +39,11 @@ MADE = (RehearsalFile(path="m.json", status="created"),)
         (Rehearsal(exit_code=1), "Runs x.", "Changes nothing here, but runs x; fails with exit code 1."),
     ],
 )
-def test_a_summary_says_in_one_line_what_the_preview_could_not_see(
-    preview: Rehearsal, concern: str, summary: str
-) -> None:
+def test_summary_names_what_the_preview_could_not_see(preview: Rehearsal, concern: str, summary: str) -> None:
     assert preview.summary_with(concern) == summary
 
 
-def test_a_long_difference_is_folded_and_says_how_much_is_hidden() -> None:
+def test_long_diff_is_folded_with_a_count_of_hidden_lines() -> None:
     diff = "".join(f"+{number}\n" for number in range(10_000))
     preview = Rehearsal(files=(RehearsalFile(path="big.csv", status="created", diff=diff),))
     assert repr(preview).endswith(f"+{MOST_LINES - 1}\n… {10_000 - MOST_LINES:,} more lines")
@@ -54,7 +52,7 @@ def test_a_long_difference_is_folded_and_says_how_much_is_hidden() -> None:
     assert f"… {10_000 - MOST_FOLDED:,} more lines</pre></details>" in html
 
 
-def test_a_long_table_is_cut_between_its_lines_and_words_and_says_how_much_is_left_out() -> None:
+def test_long_preview_output_is_cut_with_a_count() -> None:
     rows = [f"{number} {number / 7}" for number in range(100)]
     preview = Rehearsal(result="\n".join(rows), stdout="\n".join([*rows, "done"]))
     text = repr(preview)

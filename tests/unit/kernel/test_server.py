@@ -65,7 +65,7 @@ class Client:
         return self.process.returncode, stderr
 
 
-def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
+def test_bridge_client_initializes_lists_and_calls_tools(tools: Tools) -> None:
     """Over the bridge, as a real agent starts it; it ends when the agent closes stdin."""
     tools.shell.user_ns["xs"] = [1, 2]
     with opened(tools) as socket_server:
@@ -85,13 +85,13 @@ def test_a_client_is_greeted_told_the_tools_and_served(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize("wanted", [*VERSIONS, "1999-01-01", None, 7])
-def test_the_version_is_agreed_on(tools: Tools, wanted: Any) -> None:
+def test_protocol_version_is_negotiated(tools: Tools, wanted: Any) -> None:
     """The client's version if known, otherwise the newest."""
     answer = tools.during(ToolMcpServer(tools.tool_runner).request("initialize", {"protocolVersion": wanted}))
     assert answer["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[0])
 
 
-def test_what_is_no_request_is_refused(tools: Tools) -> None:
+def test_invalid_requests_are_refused(tools: Tools) -> None:
     with opened(tools) as socket_server:
         client = Client(socket_server.environment)
         for line, code in [
@@ -117,7 +117,7 @@ def test_what_is_no_request_is_refused(tools: Tools) -> None:
         client.leave()
 
 
-def test_a_connection_without_the_right_token_is_closed(tools: Tools) -> None:
+def test_connection_with_a_wrong_token_is_closed(tools: Tools) -> None:
     """Also with the token of another session; without any token the bridge says what it is."""
     with opened(tools) as socket_server, opened(tools) as other:
         for token in ("", "x", other.environment[bridge.TOKEN]):
@@ -146,7 +146,7 @@ def test_a_closed_socket_server_leaves_nothing_behind(tools: Tools) -> None:
     client.leave()
 
 
-def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path) -> None:
+def test_failed_socket_creation_is_reported(tools: Tools, tmp_path: Path) -> None:
     deep = tmp_path / ("x" * 200)
     deep.mkdir()
     with pytest.raises(NotOffered, match="No socket could be made"), opened(tools, deep):
@@ -154,7 +154,7 @@ def test_where_no_socket_can_be_made_it_is_said(tools: Tools, tmp_path: Path) ->
     assert list(deep.iterdir()) == []
 
 
-def test_a_client_can_take_a_call_back(tools: Tools) -> None:
+def test_client_can_cancel_a_tool_call(tools: Tools) -> None:
     with opened(tools) as socket_server:
         client = Client(socket_server.environment)
         tools.shell.user_ns["take_back"] = lambda: client.write(
@@ -173,7 +173,7 @@ def test_a_client_can_take_a_call_back(tools: Tools) -> None:
         client.leave()
 
 
-def test_servers_over_acp_are_found_by_their_ids(tools: Tools) -> None:
+def test_acp_finds_mcp_servers_by_id(tools: Tools) -> None:
     """Not other servers, nor connections of a server that was withdrawn."""
     served = Served()
 
@@ -221,7 +221,7 @@ PICTURE = {"type": "image", "data": "", "mimeType": "image/png"}
         ("", None),
     ],
 )
-def test_a_result_that_agents_read_as_json_is_an_object(text: str, structured: Any) -> None:
+def test_json_result_is_wrapped_in_an_object(text: str, structured: Any) -> None:
     """For tools of components and of the kernel; with a picture the text follows, where nobody reads JSON."""
     result = asyncio.run(Tool(name="t", description="", run=lambda: text).call({}))
     assert (result["content"], result.get("structuredContent")) == ([{"type": "text", "text": text}], structured)

@@ -43,7 +43,7 @@ def keep(*values: Any, limit: int = LIMIT) -> VariableSnapshot:
     return Keeper(names, limit, seconds=60).keep(names)
 
 
-def test_objects_whose_methods_raise_hang_or_lie_are_kept_without_them(tools: Tools) -> None:
+def test_snapshot_ignores_methods_that_raise_hang_or_lie(tools: Tools) -> None:
     tools.shell.run_cell(HOSTILE)
     x = tools.shell.user_ns["x"]
     lying, keys = x["lying"], [*dict.keys(x)]
@@ -61,7 +61,7 @@ object.__setattr__(b, 'more', 1)
     assert object.__getattribute__(tools.shell.user_ns["b"], "__dict__") == {}
 
 
-def test_frame_in_which_an_array_of_an_extension_is_written_is_restored(tools: Tools) -> None:
+def test_frame_is_restored_after_a_write_to_its_extension_array(tools: Tools) -> None:
     """A write to ``Series.array`` bypasses Copy-on-Write."""
     tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'t': ['a', 'b']})")
     x = tools.shell.user_ns["x"]
@@ -88,7 +88,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("case", ARRAYS)
-def test_array_of_any_form_is_restored(tools: Tools, case: str) -> None:
+def test_undo_restores_arrays_of_any_form(tools: Tools, case: str) -> None:
     before, code = ARRAYS[case]
     tools.shell.run_cell(f"import numpy as np\n{before}")
     names = [name for name in "xvw" if name in tools.shell.user_ns]
@@ -99,7 +99,7 @@ def test_array_of_any_form_is_restored(tools: Tools, case: str) -> None:
     assert {name: value_of(tools.shell.user_ns[name]) for name in names} == was
 
 
-def test_recursive_and_deep_structures_end() -> None:
+def test_snapshot_handles_recursive_and_deep_structures() -> None:
     deep: list[Any] = []
     for _ in range(3_000):
         deep = [deep]
@@ -113,7 +113,7 @@ def test_recursive_and_deep_structures_end() -> None:
     assert (snapshot.changed(), [*around[0]]) == ([], ["a"])
 
 
-def test_ten_thousand_names_take_no_time_that_is_noticed() -> None:
+def test_snapshot_of_ten_thousand_names_is_fast() -> None:
     """The time is bounded if code may reach any name, and near zero if it reaches one."""
     names = {f"n{number}": [number] for number in range(10_000)}
     began = time.thread_time()
@@ -124,7 +124,7 @@ def test_ten_thousand_names_take_no_time_that_is_noticed() -> None:
     assert time.thread_time() - began < 3
 
 
-def test_what_is_too_large_is_said_and_seen_to_change() -> None:
+def test_too_large_object_is_not_kept_but_its_change_is_seen() -> None:
     numpy = pytest.importorskip("numpy")
     large, small = numpy.zeros(3_000_000), numpy.zeros(3)
     snapshot = keep(small, large, limit=1_000_000)
@@ -133,7 +133,7 @@ def test_what_is_too_large_is_said_and_seen_to_change() -> None:
     assert [each.follow() is large for each in snapshot.changed()] == [True]
 
 
-def test_frame_that_another_thread_writes_ends_well(tools: Tools) -> None:
+def test_frame_written_by_another_thread_does_not_break_undo(tools: Tools) -> None:
     """Nothing raises, and the code's own change is undone unless another one is in the way."""
     tools.shell.run_cell("import pandas as pd\nx = pd.DataFrame({'a': range(1000)})\nown = [1]")
     x, stop = tools.shell.user_ns["x"], threading.Event()
@@ -168,7 +168,7 @@ LOST = {
 
 
 @pytest.mark.parametrize("case", LOST)
-def test_what_cannot_be_kept_is_named_before_code_that_reaches_it(tools: Tools, case: str) -> None:
+def test_objects_that_cannot_be_kept_are_announced_beforehand(tools: Tools, case: str) -> None:
     namespace = tools.runner.namespace
     tools.shell.run_cell(f"{LOST[case]}\nother = (i for i in [1])\ndef use(): return x")
     assert namespace.unrestorable("print(x)", LIMIT) == ("x",)
@@ -178,7 +178,7 @@ def test_what_cannot_be_kept_is_named_before_code_that_reaches_it(tools: Tools, 
     assert set(namespace.unrestorable("%time next(x)", LIMIT)) == {"x", "other"}
 
 
-def test_object_of_which_a_part_is_lost_says_so_when_the_rest_is_undone(tools: Tools) -> None:
+def test_partly_lost_object_says_what_undo_cannot_restore(tools: Tools) -> None:
     tools.shell.run_cell("x = {'n': 1, 'gen': (i for i in [1, 2])}")
     change = turn(tools, "x['n'] = next(x['gen']) + 5")["x"]
     assert change.reason == "In part: generator in it can't be restored."

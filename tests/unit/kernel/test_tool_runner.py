@@ -53,12 +53,12 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
     assert {request.kind for request in tools.requests} == {"read"}
 
 
-def test_an_object_that_fails_when_looked_at_is_listed_all_the_same(tools: Tools) -> None:
+def test_variables_lists_an_object_that_raises(tools: Tools) -> None:
     tools.shell.run_cell("class Odd:\n    def __getattr__(self, name):\n        raise RuntimeError\nodd = Odd()")
     assert "odd: Odd (cannot be looked at: RuntimeError)" in tools.text("variables")
 
 
-def test_a_variable_is_inspected(tools: Tools) -> None:
+def test_inspect_describes_a_variable(tools: Tools) -> None:
     """A frame's columns and head, a function's source or docstring, the object at a path."""
     tools.shell.user_ns.update(frame=Frame(), runs=[{"loss": 0.5}], text="x" * 50_000)
     text = tools.text("inspect", path="frame")
@@ -71,7 +71,7 @@ def test_a_variable_is_inspected(tools: Tools) -> None:
     assert tools.call("inspect", path="gone")["isError"]
 
 
-def test_a_secret_is_not_shown(tools: Tools) -> None:
+def test_tool_results_hide_secrets(tools: Tools) -> None:
     token = "ghp_" + 36 * "a"
     tools.shell.user_ns.update(api_key="open sesame", conf={"token": "hush"}, note=f"it is {token}")
     assert "open sesame" not in tools.text("inspect", path="api_key")
@@ -94,7 +94,7 @@ def test_code_runs_in_the_users_namespace(tools: Tools) -> None:
     )
 
 
-def test_the_users_prompt_number_and_last_value_stay(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_code_keeps_the_prompt_number_and_last_value(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:
     tools.shell.run_cell("41 + 1", store_history=True)
     capsys.readouterr()
     count = tools.shell.execution_count
@@ -110,7 +110,7 @@ def shows(*bundles: dict[str, str]) -> str:
     return "show = get_ipython().display_pub.publish\n" + "".join(f"show({each!r})\n" for each in bundles)
 
 
-def test_rich_output_comes_as_text_and_pictures(tools: Tools) -> None:
+def test_rich_output_becomes_text_and_pictures(tools: Tools) -> None:
     """A table with its shape, HTML as text, at most five pictures; a note counts the rest."""
     html = {"text/html": "<b>bold</b><script>alert(1)</script>", "text/plain": "<IPython.core.display.HTML object>"}
     table = {"text/html": "<table><tr><th>dose</th></tr><tr><td>1</td></tr><tr><td>2</td></tr></table>"}
@@ -126,7 +126,7 @@ def test_a_picture_of_fifty_megabytes_is_left_out(tools: Tools) -> None:
     assert block["text"].startswith("[A picture of 50 MB is left out")
 
 
-def test_an_agent_without_pictures_gets_a_sentence_and_the_card_the_picture(tools: Tools) -> None:
+def test_agent_without_picture_support_gets_a_sentence(tools: Tools) -> None:
     tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
     blocks = tools.call("run_code", code=f"%who_ls int\n{PICTURE}")["content"]
     assert blocks[1] == {"type": "image", "data": PNG, "mimeType": "image/png"}
@@ -152,7 +152,7 @@ def stopped_once_it_has_printed(tools: Tools, code: str, times: int = 1) -> list
     return tools.during(stopped())
 
 
-def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
+def test_stop_ends_the_code_but_not_the_turn(tools: Tools) -> None:
     """The output so far is shown with its colours; the agent learns who stopped it."""
     (result,) = stopped_once_it_has_printed(tools, WAITS)
     assert result["isError"]
@@ -165,7 +165,7 @@ def test_code_is_stopped_alone_and_the_turn_goes_on(tools: Tools) -> None:
     assert tools.text("run_code", code="gone") == "1"
 
 
-def test_code_that_is_interrupted_again_while_its_error_is_shown_was_stopped_all_the_same(tools: Tools) -> None:
+def test_second_interrupt_still_reports_that_time_was_up(tools: Tools) -> None:
     """The agent learns that its time was up, not that the code raised nothing."""
     code = (
         "import os, signal, time\n"
@@ -179,9 +179,7 @@ def test_code_that_is_interrupted_again_while_its_error_is_shown_was_stopped_all
     assert (result["isError"], "its time was up" in result["content"][0]["text"]) == (True, True)
 
 
-def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
-    tools: Tools, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupt_in_a_finalizer_is_sent_again_silently(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:
     code = (
         "import time\n"
         "class Slow:\n"
@@ -196,7 +194,7 @@ def test_an_interrupt_in_a_finalizer_is_sent_again_and_no_error_is_written(
     assert "Exception ignored" not in capsys.readouterr().err
 
 
-def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
+def test_stop_ends_the_running_one_of_two_equal_calls(tools: Tools) -> None:
     """The one behind it runs as usual."""
     code = "runs = globals().get('runs', 0) + 1\nprint('begun', flush=True)\nwhile runs == 1:\n    pass"
     results = stopped_once_it_has_printed(tools, code, times=2)
@@ -215,7 +213,7 @@ def test_of_two_equal_runs_the_one_that_runs_is_stopped(tools: Tools) -> None:
         ("input('name? ')", ["cannot ask for input"]),
     ],
 )
-def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, words: list[str]) -> None:
+def test_failed_code_returns_its_traceback(tools: Tools, code: str, words: list[str]) -> None:
     result = tools.call("run_code", code=code)
     (block,) = result["content"]
     assert all(word in block["text"] for word in words), block["text"]
@@ -234,7 +232,7 @@ def test_what_goes_wrong_is_told_with_its_traceback(tools: Tools, code: str, wor
         "print('a' * 50_000)\nraise ValueError('b' * 50_000)",
     ],
 )
-def test_a_traceback_is_a_code_block_at_the_end_of_the_answer(tools: Tools, code: str) -> None:
+def test_traceback_is_a_code_block_at_the_end(tools: Tools, code: str) -> None:
     """Whatever its content or length: Markdown must not read its dashed line as a rule."""
     (block,) = tools.call("run_code", code=code)["content"]
     tree = MarkdownIt().parse(block["text"])
@@ -243,7 +241,7 @@ def test_a_traceback_is_a_code_block_at_the_end_of_the_answer(tools: Tools, code
     assert "Traceback" in tree[-1].content
 
 
-def test_long_output_loses_its_middle(tools: Tools) -> None:
+def test_long_output_is_cut_in_the_middle(tools: Tools) -> None:
     text = tools.text("run_code", code="for i in range(200_000): print(f'{i:06}')")
     assert text.startswith("000000")
     assert text.endswith("199999")
@@ -260,7 +258,7 @@ def test_code_is_interrupted_when_its_time_is_up(tools: Tools) -> None:
     assert tools.interrupts == 0
 
 
-def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:
+def test_run_code_reports_a_busy_kernel(tools: Tools) -> None:
     tools.job_queue.schedule = lambda _: None
     work = tools.tool_runner.call("run_code", {"code": "late = 1", "wait": 0})
     result = tools.loop.submit(work).result(30)
@@ -269,7 +267,7 @@ def test_a_busy_kernel_is_said_to_be(tools: Tools) -> None:
     assert "late" not in tools.shell.user_ns
 
 
-def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
+def test_run_code_reports_that_nothing_can_run_code(tools: Tools) -> None:
     result = tools.loop.submit(tools.tool_runner.call("run_code", {"code": "1", "wait": 0})).result(30)
     assert result["content"][0]["text"].startswith("Nothing can run code in this terminal now.")
 
@@ -282,7 +280,7 @@ def test_where_nothing_runs_code_it_is_said(tools: Tools) -> None:
         ("run_code", {"code": "xs.append(1)"}),
     ],
 )
-def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
+def test_denied_tool_call_is_reported_to_the_agent(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
     tools.shell.user_ns["xs"] = []
     tools.denies = True
     result = tools.call(tool, **arguments)
@@ -307,7 +305,7 @@ def test_a_denied_tool_call_says_so_to_the_agent(tools: Tools, tool: str, argume
         ),
     ],
 )
-def test_arguments_that_make_no_sense_are_said(tools: Tools, tool: str, arguments: dict[str, Any], words: str) -> None:
+def test_invalid_tool_arguments_are_reported(tools: Tools, tool: str, arguments: dict[str, Any], words: str) -> None:
     result = tools.call(tool, **arguments)
     assert result["isError"]
     assert result["content"][0]["text"].startswith(words)
@@ -335,7 +333,7 @@ def notebook(path: Path) -> Path:
     return path
 
 
-def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_reads_the_saved_notebook(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JPY_SESSION_NAME", str(notebook(tmp_path / "fit.ipynb")))
     text = tools.text("cells", outputs=True)
     assert "as its file was last saved, 2 cells." in text
@@ -357,7 +355,7 @@ def test_the_saved_notebook_is_read(tools: Tools, tmp_path: Path, monkeypatch: p
         ("run_cell", {"cell": "b"}),
     ],
 )
-def test_without_a_page_cells_cannot_be_changed(
+def test_cells_cannot_be_changed_without_an_open_page(
     tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
 ) -> None:
     assert "The name of this notebook is unknown. Let the user open agentnb's sidebar" in tools.text(tool, **arguments)
@@ -408,7 +406,7 @@ def opened(tools: Tools) -> Tools:
         ("insert_cell", {"source": "x"}, "Insert a cell at the end", None),
     ],
 )
-def test_cell_is_named_as_jupyterlab_shows_it(
+def test_request_title_names_the_cell_as_jupyterlab_does(
     tools: Tools, tool: str, arguments: dict[str, Any], title: str, cell_id: str | None
 ) -> None:
     """By the number beside it, as in a mention, and its first line, not by its position."""
@@ -417,12 +415,12 @@ def test_cell_is_named_as_jupyterlab_shows_it(
     assert result["content"][0]["text"].endswith(f" {cell_id}")
 
 
-def test_number_that_two_cells_show_names_neither(tools: Tools) -> None:
+def test_prompt_number_of_two_cells_is_ambiguous(tools: Tools) -> None:
     text = opened(tools).text("run_cell", cell="7")
     assert text.startswith("2 cells show In [7]. Specify one by its id: d and e.")
 
 
-def test_cell_edit_is_previewed_as_lines_of_the_notebook(tools: Tools) -> None:
+def test_cell_edit_preview_is_a_diff(tools: Tools) -> None:
     opened(tools).call("insert_cell", source="x = 1")
     opened(tools).call("replace_cell", cell="3", source="")
     previews = [(diff.old_text, diff.new_text) for each in tools.requests[-2:] for diff in diffs(each.preview)]
@@ -430,14 +428,14 @@ def test_cell_edit_is_previewed_as_lines_of_the_notebook(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize(("cell", "failed"), [("b", False), ("r", True)])
-def test_cell_that_raises_is_a_tool_call_that_failed(tools: Tools, cell: str, failed: bool) -> None:
+def test_run_cell_fails_when_the_cell_raises(tools: Tools, cell: str, failed: bool) -> None:
     assert opened(tools).call("run_cell", cell=cell)["isError"] is failed
 
 
 READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
 
 
-def test_every_tool_has_a_schema_that_says_all_of_it() -> None:
+def test_every_tool_has_a_complete_schema() -> None:
     """Closed objects, every property described, and hints about read-only tools."""
     for tool in kernel_tools().values():
         schema = tool["inputSchema"]

@@ -31,7 +31,7 @@ def kept(value: Any) -> VariableSnapshot:
     return Keeper({"x": value}, LIMIT).keep(["x"])
 
 
-def test_no_code_of_a_subclass_runs() -> None:
+def test_tensor_summary_runs_no_subclass_code() -> None:
     called: list[Any] = []
 
     class Loud(torch.Tensor):  # type: ignore[misc, name-defined]
@@ -46,7 +46,7 @@ def test_no_code_of_a_subclass_runs() -> None:
     assert (looked, called) == ((False, "Loud (3,) torch.float32", 12), [])
 
 
-def test_a_network_whose_init_did_not_run_is_no_error() -> None:
+def test_network_without_init_can_be_kept() -> None:
     """A class that forgot to call its base's ``__init__`` has no layers; nothing raises."""
     assert kept(Net.__new__(Net)).lost == {}
 
@@ -60,7 +60,7 @@ SUMMARIES = {
 
 
 @pytest.mark.parametrize("what", SUMMARIES)
-def test_a_tensor_is_summarized_with_its_size(what: str) -> None:
+def test_tensor_summary_has_shape_type_and_size(what: str) -> None:
     """One line has shape, type, device and gradient; the memory is that of the data."""
     make, text, size = SUMMARIES[what]
     value = make()

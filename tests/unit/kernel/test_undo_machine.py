@@ -279,7 +279,7 @@ def places_of(value: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("seed", [*some(range(6)), 7100268, 7100323])
-def test_orders_of_change_undo_redo_and_edits_are_as_the_model_says(tools: Tools, seed: int) -> None:
+def test_any_order_of_changes_and_undos_matches_the_model(tools: Tools, seed: int) -> None:
     Machine(tools, seed).run(STEPS_OF_A_RUN)
 
 

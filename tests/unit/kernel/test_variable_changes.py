@@ -35,7 +35,7 @@ def redo(tools: Tools, *names: str, turn_id: str = "turn-1") -> tuple[str, ...]:
     return tools.during(tools.changes.redo(turn_id, [*map(variable_id, names)]))
 
 
-def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None:
+def test_turn_records_added_changed_and_deleted_variables(tools: Tools) -> None:
     """With their old and new objects; imports and private names are no variables."""
     tools.shell.run_cell("n = 1\ngone = 'x'\nsame = 5\nimport os")
     changes = turn(tools, "import json\nn = 2\nnew = [1]\ndel gone\nsame = 5\n_hidden = 1\ndef area(r): return r")
@@ -48,7 +48,7 @@ def test_names_that_code_adds_rebinds_and_deletes_are_told(tools: Tools) -> None
     assert all(each.refusal is None and each.id == f"variable:{name}" for name, each in changes.items())
 
 
-def test_frames_are_told_by_shape_columns_and_types(tools: Tools) -> None:
+def test_frame_change_shows_shape_columns_and_types(tools: Tools) -> None:
     tools.shell.run_cell(f"{MADE}a = np.zeros(3)")
     changes = turn(
         tools,
@@ -79,12 +79,12 @@ QUIET = {
 
 
 @pytest.mark.parametrize("case", QUIET)
-def test_object_that_code_leaves_alone_is_not_told(tools: Tools, case: str) -> None:
+def test_unchanged_object_is_not_recorded(tools: Tools, case: str) -> None:
     tools.shell.run_cell(QUIET[case])
     assert turn(tools, "pass") == {}
 
 
-def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
+def test_undo_restores_the_same_objects(tools: Tools) -> None:
     """The very same objects; added names go; redo repeats the change."""
     tools.shell.run_cell("xs = [1]\ngone = [2]")
     old, gone = tools.shell.user_ns["xs"], tools.shell.user_ns["gone"]
@@ -102,7 +102,7 @@ def test_undo_binds_the_old_objects_again(tools: Tools) -> None:
     assert not any(each.undone for each in tools.changes.end("turn-1"))
 
 
-def test_what_several_codes_of_a_turn_do_is_one_change(tools: Tools) -> None:
+def test_several_runs_of_a_turn_make_one_change(tools: Tools) -> None:
     """From the state before the turn to the state after it; an equal state is no change."""
     tools.shell.run_cell("n = 1\nback = keep = [1]")
     changes = turn(tools, "n = 2\nback = 0\ntemporary = 1", "n = 3\nback = keep\ndel temporary")
@@ -111,7 +111,7 @@ def test_what_several_codes_of_a_turn_do_is_one_change(tools: Tools) -> None:
     assert tools.shell.user_ns["n"] == 1
 
 
-def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
+def test_later_turn_must_be_undone_first(tools: Tools) -> None:
     """The later one first; undo of the earlier one alone is a conflict."""
     tools.shell.run_cell("xs = [0]")
     turn(tools, "xs = [1]")
@@ -124,7 +124,7 @@ def test_turns_are_undone_one_after_the_other(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize("cell", ["xs = [5]", "del xs", "xs.append(4)"])
-def test_variable_that_the_user_changed_since_is_a_conflict(tools: Tools, cell: str) -> None:
+def test_undo_conflicts_when_the_user_changed_the_variable(tools: Tools, cell: str) -> None:
     """Undo then changes nothing; a choice decides, and redo restores the user's object."""
     tools.shell.run_cell("xs = [1]\nn = 1")
     turn(tools, "xs = [2]\nn = 2")
@@ -144,7 +144,7 @@ def test_variable_that_the_user_changed_since_is_a_conflict(tools: Tools, cell: 
     assert tools.shell.user_ns.get("xs") is now
 
 
-def test_what_the_users_cells_change_is_not_the_agents(tools: Tools) -> None:
+def test_turn_does_not_record_changes_of_the_users_cells(tools: Tools) -> None:
     tools.shell.run_cell("a = 1\nxs = []")
     tools.changes.begin("turn-1")
     tools.text("run_code", code="a = 2")
@@ -155,7 +155,7 @@ def test_what_the_users_cells_change_is_not_the_agents(tools: Tools) -> None:
     assert tools.shell.user_ns["a"] == 10
 
 
-def test_cell_that_runs_while_code_awaits_is_not_the_agents(tools: Tools) -> None:
+def test_turn_does_not_record_a_cell_run_while_code_awaits(tools: Tools) -> None:
     shell = tools.shell
     shell.run_cell("xs, ys, n = [], [], 0")
 
@@ -183,7 +183,7 @@ def test_cell_that_runs_while_code_awaits_is_not_the_agents(tools: Tools) -> Non
     assert statuses == {"mine": "added", "n": "changed", "ys": "changed"}
 
 
-def test_code_that_fails_or_is_interrupted_is_told_too(tools: Tools) -> None:
+def test_turn_records_failed_and_interrupted_code(tools: Tools) -> None:
     tools.shell.run_cell("n = 1")
     tools.changes.begin("turn-1")
     tools.text("run_code", code="n = 2\n1 / 0")
@@ -191,7 +191,7 @@ def test_code_that_fails_or_is_interrupted_is_told_too(tools: Tools) -> None:
     assert [each.name for each in tools.changes.end("turn-1")] == ["m", "n"]
 
 
-def test_old_objects_are_let_go_when_they_are_kept_or_closed(tools: Tools) -> None:
+def test_old_objects_are_freed_after_keep_or_close(tools: Tools) -> None:
     """They are freed only after the change is kept, and before the next cell ends."""
     made = "class Thing: pass\nx = Thing()"
     for end in (lambda: tools.changes.keep("turn-1"), tools.changes.close):
@@ -206,7 +206,7 @@ def test_old_objects_are_let_go_when_they_are_kept_or_closed(tools: Tools) -> No
         assert followed() is None
 
 
-def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
+def test_kept_change_cannot_be_undone(tools: Tools) -> None:
     tools.shell.run_cell("a = [1]\nb = [1]")
     turn(tools, "a = 2\nb = 2")
     tools.changes.keep("turn-1", ["variable:a"])
@@ -217,7 +217,7 @@ def test_change_that_is_kept_cannot_be_undone(tools: Tools) -> None:
     assert tools.shell.user_ns["b"] == [1]
 
 
-def test_old_objects_hold_limited_memory(tools: Tools) -> None:
+def test_old_objects_have_a_memory_limit(tools: Tools) -> None:
     """A too large one or the oldest is dropped; the change says why undo is impossible."""
     tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 3_000_000)
     tools.use(tools.runner)
@@ -242,7 +242,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("case", WRITES)
-def test_views_of_one_memory_agree_after_undo_and_redo_of_any_of_them(tools: Tools, case: str) -> None:
+def test_array_views_agree_after_undo_and_redo_of_any_view(tools: Tools, case: str) -> None:
     tools.shell.run_cell(VIEWS)
     a = tools.shell.user_ns["a"]
     changes = turn(tools, *WRITES[case])
@@ -254,7 +254,7 @@ def test_views_of_one_memory_agree_after_undo_and_redo_of_any_of_them(tools: Too
         assert (a == after).all()
 
 
-def test_views_of_memory_for_which_there_is_no_room_are_never_brought_back_wrongly(tools: Tools) -> None:
+def test_undo_of_views_too_large_to_keep_is_a_conflict(tools: Tools) -> None:
     """Each view is stored alone: a later change by another one is a conflict, and the order is kept."""
     tools.changes = KernelChanges(OWNER, lambda: tools.runner, tools.job_queue, limit=lambda: 1_000_000)
     tools.use(tools.runner)
@@ -270,7 +270,7 @@ def test_views_of_memory_for_which_there_is_no_room_are_never_brought_back_wrong
     assert a[:3].tolist() == [0, 2, 0]
 
 
-def test_undo_of_a_busy_kernel_says_so(tools: Tools) -> None:
+def test_undo_reports_a_busy_kernel(tools: Tools) -> None:
     tools.changes.patience = 0
     turn(tools, "n = 1")
     tools.job_queue.schedule = lambda _: None
@@ -281,17 +281,17 @@ def test_undo_of_a_busy_kernel_says_so(tools: Tools) -> None:
     assert tools.shell.user_ns["n"] == 1
 
 
-def test_turn_that_the_kernel_does_not_know_cannot_be_undone(tools: Tools) -> None:
+def test_unknown_turn_cannot_be_undone(tools: Tools) -> None:
     with pytest.raises(ChangesError, match="until the kernel is restarted"):
         undo(tools, "n", turn_id="turn-0")
 
 
-def test_secrets_are_not_told(tools: Tools) -> None:
+def test_variable_records_hide_secrets(tools: Tools) -> None:
     changes = turn(tools, "password = 1234\ntext = 'hush'")
     assert (changes["password"].detail, changes["text"].detail) == ("int", "str, 4 characters")
 
 
-def test_answer_of_code_names_the_variables_that_it_changed(tools: Tools) -> None:
+def test_run_code_result_names_changed_variables(tools: Tools) -> None:
     tools.shell.run_cell("a = 1\nxs = []\ngone = 1")
     result = tools.call("run_code", code="a = 2\nnew = 1\nxs.append(1)\ndel gone")
     assert result["_meta"] == {

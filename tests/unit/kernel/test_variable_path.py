@@ -55,7 +55,7 @@ def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -
         "(" * 400,
     ],
 )
-def test_whatever_does_more_than_read_is_refused(path: str) -> None:
+def test_path_that_does_more_than_read_is_refused(path: str) -> None:
     with pytest.raises(UsageError, match=r"not a path to a variable|does more than read|has at most"):
         follow(path, NAMES)
     assert CALLED == []
@@ -71,7 +71,7 @@ def test_whatever_does_more_than_read_is_refused(path: str) -> None:
         ("runs[7]", r"runs\[7\] cannot be read: IndexError"),
     ],
 )
-def test_what_leads_nowhere_is_said(path: str, message: str) -> None:
+def test_unreadable_path_is_reported(path: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         follow(path, NAMES)
 

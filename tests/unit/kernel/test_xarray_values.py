@@ -34,7 +34,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_data_set_that_changes_in_place_is_undone_and_redone_with_its_arrays(tools: Tools, case: str) -> None:
+def test_xarray_changes_in_place_are_undone_and_redone(tools: Tools, case: str) -> None:
     tools.shell.run_cell(SETUP)
     names = tools.shell.user_ns
     kept = {name: names[name] for name in "xy"}
@@ -50,7 +50,7 @@ def test_data_set_that_changes_in_place_is_undone_and_redone_with_its_arrays(too
     assert _described(kept) == after
 
 
-def test_data_set_of_an_open_file_is_announced_before_the_code_runs(tools: Tools) -> None:
+def test_dataset_with_an_open_file_is_announced_beforehand(tools: Tools) -> None:
     """Its arrays are read from the file on demand."""
     tools.shell.run_cell(f"{SETUP}\nx.attrs['log'] = open('/dev/null')")
     assert tools.runner.namespace.unrestorable("x['t'] = 1", LIMIT) == ("x",)

@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> LogStore:
     return LogStore(tmp_path / "sessions.db", "host", lambda _error: None)
 
 
-def test_turns_of_0_2_say_how_they_ended_and_how_long_they_took(store: LogStore) -> None:
+def test_turns_of_0_2_have_their_state_and_duration(store: LogStore) -> None:
     """From a snapshot with finished turns, and from later entries."""
     stored = store.load(ELIZA)
     turns = stored.chat.turns
@@ -64,7 +64,7 @@ def test_a_session_of_0_2_has_its_title_folder_and_settings(store: LogStore) -> 
     assert session.config.values["permissions"] == "ask"
 
 
-def test_questions_of_0_2_stand_where_they_were_put(store: LogStore) -> None:
+def test_questions_of_0_2_keep_their_place(store: LogStore) -> None:
     """One was answered, the other was open when the kernel ended."""
     chat = store.load(ASKS).chat
     (answered,) = [part for part in chat.turns[0].response_parts if isinstance(part, InputRequestResponsePart)]
@@ -75,6 +75,6 @@ def test_questions_of_0_2_stand_where_they_were_put(store: LogStore) -> None:
     assert chat.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED
 
 
-def test_nothing_of_a_log_of_0_2_is_unknown(store: LogStore) -> None:
+def test_log_of_0_2_has_no_unknown_parts(store: LogStore) -> None:
     parts = [part for uri in (ELIZA, ASKS) for turn in store.load(uri).chat.turns for part in turn.response_parts]
     assert not [part for part in parts if isinstance(part, UnknownResponsePart)]

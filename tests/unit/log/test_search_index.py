@@ -71,7 +71,7 @@ def log(tmp_path: Path) -> Log:
     wanted=st.lists(TEXTS.filter(bool), min_size=1, max_size=6),
     forgotten=st.sampled_from(["", "a"]),
 )
-def test_it_finds_what_looking_at_every_text_finds(
+def test_search_finds_the_same_as_reading_every_text(
     steps: list[tuple[str, list[tuple[str, str]]]], wanted: list[str], forgotten: str
 ) -> None:
     """Special characters match themselves; a search between changes has no effect."""
@@ -90,7 +90,7 @@ def test_it_finds_what_looking_at_every_text_finds(
         log.store.close()
 
 
-def test_hits_say_where_the_text_stands(log: Log) -> None:
+def test_hits_show_the_place_of_the_text(log: Log) -> None:
     """With the original spelling, and some text around it on one line."""
     log.say("a", [("one", "x" * 100 + "\nthe Straße\nends" + "y" * 100), ("STRASSE?", "no")])
     hits = log.store.find("strasse").hits["a"]
@@ -98,13 +98,13 @@ def test_hits_say_where_the_text_stands(log: Log) -> None:
     assert str(hits[1]) == "…" + "x" * (AROUND - 5) + " the Straße ends" + "y" * (AROUND - 5) + "…"
 
 
-def test_a_conversation_shows_a_few_of_its_hits_the_latest_first(log: Log) -> None:
+def test_conversation_shows_its_few_latest_hits(log: Log) -> None:
     """A frequent word must not fill the list."""
     log.say("a", [("the word", "the word")] * 20)
     assert [hit.number for hit in log.store.find("word").hits["a"]] == [19, 19, 18][:HITS]
 
 
-def test_what_is_found_by_its_title_has_no_hits(log: Log) -> None:
+def test_conversation_found_by_title_has_no_hits(log: Log) -> None:
     log.say("a", [("one", "two")], title="Residuals")
     results = log.store.find("residual")
     assert ([record.uri for record in results.sessions], results.hits) == (["a"], {})
@@ -123,7 +123,7 @@ def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all, " * 50, None])
-def test_an_index_that_is_damaged_or_missing_is_made_anew(log: Log, damage: bytes | None) -> None:
+def test_damaged_or_missing_index_is_rebuilt(log: Log, damage: bytes | None) -> None:
     """It only has data that the log has too."""
     log.say("a", [("residuals", "two")])
     assert log.search("residual")
@@ -136,7 +136,7 @@ def test_an_index_that_is_damaged_or_missing_is_made_anew(log: Log, damage: byte
         assert index.execute("SELECT count(*) FROM places").fetchone() == (1,)
 
 
-def test_an_index_of_another_form_is_made_anew(log: Log) -> None:
+def test_index_of_another_version_is_rebuilt(log: Log) -> None:
     """A newer agentnb may have written it."""
     log.say("a", [("residuals", "two")])
     with sqlite3.connect(log.index) as index:
@@ -145,7 +145,7 @@ def test_an_index_of_another_form_is_made_anew(log: Log) -> None:
     assert log.search("residual") == {"a"}
 
 
-def test_where_the_index_cannot_be_written_the_log_is_read_through(log: Log) -> None:
+def test_search_reads_the_log_when_the_index_is_unwritable(log: Log) -> None:
     """A folder in its place simulates a full or read-only disk."""
     log.say("a", [("residuals", "two")])
     log.index.mkdir()
@@ -159,7 +159,7 @@ def test_the_index_is_readable_by_its_owner_only(log: Log) -> None:
     assert log.index.stat().st_mode & 0o777 == 0o600
 
 
-def test_two_searches_at_once_add_each_turn_once(log: Log) -> None:
+def test_parallel_searches_index_each_turn_once(log: Log) -> None:
     """Kernels share the index; another may be adding the same turns."""
     for number in range(20):
         log.say(f"{number}", [("residuals", "two")] * 3)

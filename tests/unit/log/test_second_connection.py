@@ -33,9 +33,7 @@ def open_batches(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "opened"), [("sessions.db", open_log), (BATCHES_NAME, open_batches)])
-def test_another_process_leaves_the_write_ahead_log_of_a_database_that_was_opened_twice(
-    tmp_path: Path, name: str, opened: Callable[[Path], None]
-) -> None:
+def test_second_connection_keeps_the_write_ahead_log(tmp_path: Path, name: str, opened: Callable[[Path], None]) -> None:
     """The other process would delete it as unused, and later writes of the first connection would be lost."""
     path = tmp_path / name
     opened(path)
@@ -50,7 +48,7 @@ def test_another_process_leaves_the_write_ahead_log_of_a_database_that_was_opene
             assert third.execute("SELECT value FROM ours").fetchall() == [(1,)]
 
 
-def test_a_database_is_private_when_it_is_made(tmp_path: Path) -> None:
+def test_new_database_is_private(tmp_path: Path) -> None:
     """An existing one does not change."""
     path = tmp_path / "x.db"
     make_private(path)

@@ -105,9 +105,7 @@ def path(tmp_path: Path) -> Path:
 
 @settings(max_examples=examples(60))
 @given(steps=st.lists(st.sampled_from(["say", "write", "snapshot", "turn"]), min_size=1, max_size=30))
-def test_snapshot_and_tail_are_the_live_state_wherever_they_are_cut(
-    steps: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_loaded_session_equals_the_live_state(steps: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     kernel = Kernel(tmp_path_factory.mktemp("log") / "sessions.db")
     kernel.turn("a", "b")
     kernel.does(ChatTurnStarted(turn_id="t", message=Message(text="x", origin=MessageOrigin(kind="user"))))
@@ -124,7 +122,7 @@ def test_snapshot_and_tail_are_the_live_state_wherever_they_are_cut(
             assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
 
 
-def test_a_session_that_is_forgotten_is_gone(path: Path) -> None:
+def test_forgotten_session_is_gone(path: Path) -> None:
     kernel = Kernel(path)
     kernel.turn("Draw.", "Here.")
     kernel.writes()
@@ -141,7 +139,7 @@ def test_a_session_that_is_forgotten_is_gone(path: Path) -> None:
 @pytest.mark.parametrize(
     ("search", "count"), [("", 3), ("RESIDUALS", 1), ("straße", 1), ("STRASSE", 1), ("eliza", 3), ("%", 0), ("'", 0)]
 )
-def test_words_are_found_in_prompts_and_answers_and_are_no_patterns(path: Path, search: str, count: int) -> None:
+def test_search_finds_words_in_prompts_and_answers_literally(path: Path, search: str, count: int) -> None:
     for number, words in enumerate(["Plot the residuals.", "Wo ist die Straße?", "Hello"]):
         kernel = Kernel(path, uri=f"eliza:/{number}")
         kernel.turn("Please.", words)
@@ -149,7 +147,7 @@ def test_words_are_found_in_prompts_and_answers_and_are_no_patterns(path: Path, 
     assert len(LogStore(path, "host").sessions(search)) == count
 
 
-def test_sessions_are_listed_by_place_and_folder_the_latest_first(path: Path) -> None:
+def test_sessions_are_listed_by_place_and_folder_latest_first(path: Path) -> None:
     for number in range(3):
         kernel = Kernel(path, uri=f"eliza:/{number}", place="a.ipynb" if number else "b.ipynb")
         kernel.record = replace(kernel.record, modified_at=number, cwd=f"/w{number % 2}")
@@ -184,7 +182,7 @@ def test_a_log_that_was_never_written_is_empty(path: Path) -> None:
 
 
 @pytest.mark.parametrize("lines", [1, 4, 9])
-def test_what_was_said_to_be_written_survives_a_kill(path: Path, lines: int) -> None:
+def test_flushed_entries_survive_a_kill(path: Path, lines: int) -> None:
     """At any moment: right after a batch, or during the next."""
     kernel = subprocess.Popen(
         [sys.executable, "-m", "tests.unit.log.streaming_kernel", str(path)],
@@ -212,7 +210,7 @@ def test_what_was_said_to_be_written_survives_a_kill(path: Path, lines: int) -> 
 # --- damage ---
 
 
-def test_a_file_that_is_no_database_is_put_aside_and_a_new_one_begun(path: Path) -> None:
+def test_invalid_log_file_is_moved_aside_and_replaced(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"not a database at all, " * 100)
     kernel = Kernel(path)
@@ -230,7 +228,7 @@ def test_a_file_that_is_no_database_is_put_aside_and_a_new_one_begun(path: Path)
     assert fresh.store.load(URI).chat == fresh.state
 
 
-def test_a_damaged_file_that_cannot_be_put_aside_is_said_and_nothing_else_happens(tmp_path: Path) -> None:
+def test_damaged_log_that_cannot_be_moved_aside_is_reported(tmp_path: Path) -> None:
     path = tmp_path / ("s" * 250)  # near the longest possible name: with "damaged" it is too long
     path.write_bytes(b"not a database at all, " * 100)
     kernel = Kernel(path)
@@ -243,7 +241,7 @@ def test_a_damaged_file_that_cannot_be_put_aside_is_said_and_nothing_else_happen
     assert len(kernel.trouble) == 2  # the writer still runs
 
 
-def test_a_page_of_rubbish_inside_the_file_is_noticed_when_it_is_opened(path: Path) -> None:
+def test_damage_inside_the_log_is_found_when_it_is_opened(path: Path) -> None:
     kernel = Kernel(path)
     for _ in range(50):
         kernel.turn("why" * 50, "because " * 20)
@@ -288,7 +286,7 @@ assert kernel.store.load("eliza:/before").chat == kernel.state
 
 
 @pytest.mark.parametrize("noticed", [True, False])
-def test_a_kernel_never_renames_the_sound_file_that_another_began(path: Path, noticed: bool) -> None:
+def test_kernel_does_not_move_aside_another_kernels_new_log(path: Path, noticed: bool) -> None:
     """One kernel has the file open while another finds it damaged and starts a new one; both use the new one."""
     before = subprocess.Popen(
         [sys.executable, "-c", BEFORE, str(path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -317,7 +315,7 @@ def test_a_kernel_never_renames_the_sound_file_that_another_began(path: Path, no
     "damage",
     ["UPDATE entries SET envelope = replace(envelope, 't1', 'tX') WHERE at = 5", "DELETE FROM entries WHERE at = 5"],
 )
-def test_a_damaged_or_missing_entry_ends_the_session_there_and_says_so(path: Path, damage: str) -> None:
+def test_session_ends_at_a_damaged_or_missing_entry(path: Path, damage: str) -> None:
     kernel = Kernel(path)
     kernel.turn("a", "b")
     whole = kernel.state
@@ -331,7 +329,7 @@ def test_a_damaged_or_missing_entry_ends_the_session_there_and_says_so(path: Pat
     assert read.gap == f"What came after entry 4 of {CHAT} is damaged in the log."
 
 
-def test_what_lay_behind_the_damage_never_comes_back(path: Path) -> None:
+def test_entries_after_the_damage_stay_out_of_the_session(path: Path) -> None:
     """These entries follow a lost state, and would be mixed with later turns."""
     kernel = Kernel(path)
     for number in range(6):
@@ -355,7 +353,7 @@ def test_what_lay_behind_the_damage_never_comes_back(path: Path) -> None:
     assert LogStore(path, "again").sessions("old 4") == []
 
 
-def test_a_damaged_snapshot_is_an_error_that_names_the_session(path: Path) -> None:
+def test_damaged_snapshot_error_names_the_session(path: Path) -> None:
     kernel = Kernel(path)
     kernel.turn("a", "b")
     kernel.writes()
@@ -368,7 +366,7 @@ def test_a_damaged_snapshot_is_an_error_that_names_the_session(path: Path) -> No
 # --- versions ---
 
 
-def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
+def test_log_of_a_newer_version_is_not_used(path: Path) -> None:
     Kernel(path).writes()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA user_version = {len(database.MIGRATIONS) + 1}")
@@ -382,7 +380,7 @@ def test_a_file_of_a_newer_version_is_left_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "named"), [("9.1", "agentnb 9.1 or later"), (b"x", "a newer agentnb")])
-def test_a_file_of_a_newer_version_says_which_agentnb_reads_it(path: Path, version: object, named: str) -> None:
+def test_error_for_a_newer_log_names_the_agentnb_that_reads_it(path: Path, version: object, named: str) -> None:
     """The newer agentnb has left a row for this one."""
     Kernel(path).writes()
     newer = len(database.MIGRATIONS) + 1
@@ -400,7 +398,7 @@ def test_the_log_names_the_oldest_agentnb_that_reads_it(path: Path) -> None:
     assert rows == [(len(database.MIGRATIONS), database.OLDEST_READER)]
 
 
-def test_every_version_of_the_file_is_brought_up_to_date(path: Path) -> None:
+def test_every_old_log_version_is_migrated(path: Path) -> None:
     """Tests each migration, from an empty file on."""
     for version in range(len(database.MIGRATIONS)):
         old = path.with_name(f"v{version}.db")
@@ -419,7 +417,7 @@ def test_every_version_of_the_file_is_brought_up_to_date(path: Path) -> None:
 # --- a disk that does not take it, several kernels ---
 
 
-def test_a_folder_that_cannot_be_written_is_said_and_nothing_else_happens(tmp_path: Path) -> None:
+def test_unwritable_log_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     kernel = Kernel(tmp_path / "file/sessions.db")
     kernel.turn("a", "b")
@@ -447,7 +445,7 @@ assert kernel.store.load(kernel.record.uri).chat == kernel.state
 """
 
 
-def test_a_disk_that_is_full_is_said_and_once_there_is_room_it_goes_on(path: Path) -> None:
+def test_full_disk_is_reported_and_logging_resumes_with_space(path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False
     )
@@ -468,7 +466,7 @@ assert kernel.store.load(kernel.record.uri).chat == kernel.state
 """
 
 
-def test_kernels_that_begin_and_write_at_once_share_the_file(path: Path) -> None:
+def test_kernels_that_write_at_once_share_the_log(path: Path) -> None:
     kernels = [
         subprocess.Popen([sys.executable, "-c", MANY, str(path), f"k{number}"], cwd=ROOT, stderr=subprocess.PIPE)
         for number in range(4)
@@ -480,7 +478,7 @@ def test_kernels_that_begin_and_write_at_once_share_the_file(path: Path) -> None
     assert sorted((record.uri, record.turns) for record in listed) == [(f"eliza:/k{n}", 40) for n in range(4)]
 
 
-def test_the_file_is_for_its_owner_only(path: Path) -> None:
+def test_log_is_readable_by_its_owner_only(path: Path) -> None:
     Kernel(path).writes()
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -499,7 +497,7 @@ def test_the_file_is_for_its_owner_only(path: Path) -> None:
         ({"HOME": "/h"}, "/h/.local/share/jupyter/agentnb/sessions.db"),
     ],
 )
-def test_the_log_lies_where_the_environment_says(environ: dict[str, str], expected: str | None) -> None:
+def test_log_location_follows_the_environment(environ: dict[str, str], expected: str | None) -> None:
     location = log_location(environ)
     assert (None if location is None else location.as_posix()) == expected
 
@@ -546,7 +544,7 @@ def _on_a_small_disk(script: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux only: a small disk is mounted")
-def test_the_cause_told_of_a_full_disk_is_the_full_disk(tmp_path: Path) -> None:
+def test_error_on_a_full_disk_names_the_full_disk(tmp_path: Path) -> None:
     """With any space left at the start; the cause is never the failed rollback."""
     lines = [line.split("|") for line in _on_a_small_disk(SMALL_DISK, tmp_path / "disk")]
     causes = {cause for _, *causes in lines for cause in causes}

@@ -59,7 +59,7 @@ def written(folder: Path, turns: list[tuple[int, int, int | None, int | None, tu
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(USED, min_size=1, max_size=12))
-def test_sums_when_added_up_by_anything_are_those_of_the_turns(
+def test_usage_sums_are_the_same_for_any_grouping(
     turns: list[tuple[int, int, int | None, int | None, tuple[int, str] | None]],
 ) -> None:
     """Unknown token counts are not zero, and currencies are not mixed."""
@@ -76,7 +76,7 @@ def test_sums_when_added_up_by_anything_are_those_of_the_turns(
                 assert (sum(costs), bool(costs)) == (sum(spent), bool(spent))
 
 
-def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path: Path) -> None:
+def test_usage_rows_can_be_filtered(tmp_path: Path) -> None:
     """By agent, workspace, session and time; latest first."""
     turns = [(0, 1, 10, 1, (8, "USD")), (0, 2, 20, None, None), (1, 3, None, None, None), (2, 4, 40, 4, (16, "EUR"))]
     store = written(tmp_path, turns)
@@ -92,7 +92,7 @@ def test_rows_when_narrowed_are_those_of_the_turns_that_were_asked_for(tmp_path:
     assert [row.name for row in store.usage("turn", 1)] == ["p0"]
 
 
-def test_usage_when_its_session_is_deleted_is_gone(tmp_path: Path) -> None:
+def test_usage_of_a_deleted_session_is_gone(tmp_path: Path) -> None:
     store = written(tmp_path, [(0, 1, 10, 1, None), (1, 1, 20, 2, None)])
     assert store.forget("eliza:/0")
     assert [row.name for row in store.usage("session", 100)] == ["T1"]
