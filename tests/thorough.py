@@ -164,8 +164,8 @@ THOROUGH = (
     "unit/plugins/map/test_cluster_workers.py::test_workers_with_another_version",
     "unit/plugins/rehearsal/test_command.py::test_rehearse_command_that_makes_a_million_files",
     "unit/plugins/remote/test_failures.py::test_server_that_never_answers",
-    "unit/plugins/verify/test_bad_input.py::test_verify_of_2000_cells",
-    "unit/plugins/verify/test_verified_turns.py::test_batch_that_is_to_be_verified",
+    "unit/plugins/verify/test_bad_input.py::test_verify_runs_a_notebook_with_2000_cells",
+    "unit/plugins/verify/test_verified_turns.py::test_verified_batch_fixes_each_notebook_before_its_answer",
 )
 """The beginnings of the test ids, below ``tests/``."""
 
