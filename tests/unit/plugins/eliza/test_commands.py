@@ -42,12 +42,12 @@ def image(data: str = "AAEC", **more: Any) -> Any:
     return ImageContentBlock(type="image", data=data, mime_type="image/png", **more)
 
 
-async def test_help(patient: Patient) -> None:
+async def test_help_command_lists_every_command(patient: Patient) -> None:
     text = await patient.hear("/help")
     assert re.findall(r"^\| `/([a-z]+)", text, re.MULTILINE) == [command.name for command in listed()]
 
 
-async def test_markdown(patient: Patient) -> None:
+async def test_markdown_command_shows_each_kind_of_markup(patient: Patient) -> None:
     parts = ["# ", "| left |", "```python", "- [x]", "> >", "$$", "<script>", "[^1]", "](data:image/"]
     text = await patient.hear("/markdown")
     assert [part for part in parts if part not in text] == []
@@ -69,7 +69,7 @@ async def test_markdown(patient: Patient) -> None:
         (AudioContentBlock(type="audio", data="AAEC", mime_type="audio/wav"), "`audio`: audio/wav, 3 B"),
     ],
 )
-async def test_context(patient: Patient, block: Any, description: str) -> None:
+async def test_context_command_describes_attachments(patient: Patient, block: Any, description: str) -> None:
     """The answer has names, kinds, sizes and first lines."""
     assert description in await patient.hear("/context", block)
 
@@ -106,7 +106,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("prompt", list(WRONG))
-async def test_misuse(patient: Patient, prompt: str) -> None:
+async def test_misused_command_answers_with_its_usage(patient: Patient, prompt: str) -> None:
     """The answer has the error and the usage."""
     session = await patient.session()
     ended = await patient.prompt(session, prompt)
@@ -116,5 +116,5 @@ async def test_misuse(patient: Patient, prompt: str) -> None:
     assert patient.text(session).endswith(f" Usage: `{command.usage}`, for example `{command.example}`.")
 
 
-async def test_path_at_the_beginning(patient: Patient) -> None:
+async def test_prompt_that_begins_with_a_path_is_no_command(patient: Patient) -> None:
     assert await patient.hear("/data/first.csv is empty") == "Where did the data come from, and who wanted it that way?"
