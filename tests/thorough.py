@@ -163,7 +163,7 @@ THOROUGH = (
     "unit/plugins/map/test_cluster_workers.py::test_next_worker_removes_settings_of_a_killed_worker",
     "unit/plugins/map/test_cluster_workers.py::test_batch_names_workers_with_wrong_version_or_no_agent",
     "unit/plugins/rehearsal/test_command.py::test_rehearsed_command_cannot_create_a_million_files",
-    "unit/plugins/remote/test_failures.py::test_server_that_never_answers",
+    "unit/plugins/remote/test_failures.py::test_server_that_never_answers_is_reported_after_timeout",
     "unit/plugins/verify/test_bad_input.py::test_verify_runs_a_notebook_with_2000_cells",
     "unit/plugins/verify/test_verified_turns.py::test_verified_batch_fixes_each_notebook_before_its_answer",
 )
