@@ -19,7 +19,6 @@ def variables() -> dict[str, Any]:
 
 
 def test_changes_inside_named_objects_reach_the_kernel(tmp_path: Path) -> None:
-    """They reach the kernel's own objects."""
     here, there = variables(), variables()
     at_fork, kernel = AtFork(there, is_fork=False), AtFork(here)
     there["view"][0] = 9

@@ -86,7 +86,6 @@ async def test_chain_survives_duplicate_and_invalid_messages(behaviour: str, str
 
 
 async def test_answers_out_of_order_reach_their_requests() -> None:
-    """The later answer comes first; each reaches its requester."""
     async with conducted(proxy("out_of_order"), ready=False) as client:
         await client.initialize()
         opened, answer = await asyncio.gather(client.open(), client.prompt("hi"))

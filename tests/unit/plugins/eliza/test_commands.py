@@ -24,7 +24,6 @@ TEXT = "One  two\n three.\n\nFour"
 
 
 def attached(uri: str, text: str, mime_type: str | None = None) -> Any:
-    """Returns an attached text resource."""
     return acp.resource_block(TextResourceContents(uri=uri, text=text, mime_type=mime_type))
 
 
@@ -34,7 +33,6 @@ def blob(uri: str) -> Any:
 
 
 def linked(**more: Any) -> Any:
-    """Returns a resource link."""
     return ResourceContentBlock(**{"type": "resource_link", "name": "a", "uri": "x:a", **more})
 
 
@@ -107,7 +105,6 @@ WRONG = {
 
 @pytest.mark.parametrize("prompt", list(WRONG))
 async def test_misused_command_answers_with_its_usage(patient: Patient, prompt: str) -> None:
-    """The answer has the error and the usage."""
     session = await patient.session()
     ended = await patient.prompt(session, prompt)
     command = COMMANDS[prompt.split(maxsplit=1)[0][1:]]

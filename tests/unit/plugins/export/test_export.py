@@ -175,7 +175,6 @@ def test_exported_page_has_no_active_content(hostile: str, kind: str) -> None:
 
 @given(st.text(alphabet="<>&\"'`/=[](){}!#|-~* \nadeistumry:;0x\\", max_size=60))
 def test_any_text_becomes_harmless_html(text: str) -> None:
-    """Characters in any order."""
     assert inspect(markdown(text)) == []
 
 

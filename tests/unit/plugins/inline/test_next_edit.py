@@ -20,7 +20,6 @@ PATIENCE = 60
 
 
 def scripted(name: str, folder: Path) -> agentnb.Session:
-    """Starts a session with a scripted agent."""
     return agentnb.start(command=[sys.executable, str(ROOT / f"tests/agents/{name}.py")], cwd=folder)
 
 

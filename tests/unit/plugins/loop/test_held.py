@@ -32,7 +32,6 @@ model = Model()
 
 
 def names() -> dict[str, Any]:
-    """Returns a notebook's names."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(NOTEBOOK, space)  # noqa: S102 - as a notebook's cell
     return space

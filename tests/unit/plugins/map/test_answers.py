@@ -63,7 +63,6 @@ def test_answer_is_converted_to_the_output_type(output: Any, text: str, expected
     ],
 )
 def test_correction_names_the_error_of_an_invalid_answer(output: Any, text: str, message: str) -> None:
-    """The agent gets the message."""
     wanted = Wanted(output)
     with pytest.raises(AnswerUnfit, match=message) as failed:
         wanted.read(text)

@@ -109,7 +109,6 @@ def test_phone_can_stop_a_running_turn(server: Phones, session: Session) -> None
 
 
 def test_request_too_large_to_show_cannot_be_allowed(server: Phones, session: Session) -> None:
-    """A request that is not shown whole cannot be allowed from the phone."""
     phone = server.phone()
     turn = session.prompt("/write notes.txt " + "x" * 300_000)
     question = first_question(phone)

@@ -280,7 +280,6 @@ def test_rehearse_refuses_invalid_arguments(arguments: dict[str, object]) -> Non
 
 
 def test_rehearsal_display_escapes_output() -> None:
-    """Output and names are text, also in HTML."""
     rehearsal = Rehearsal(
         stdout="<script>alert(1)</script>", result="  a  b\n0 1  2", pictures=(b"png",), error="ValueError: <b>"
     )

@@ -42,7 +42,7 @@ _UNSEEN = {"namespaces": {"permissions", "times"}, "Landlock": set()}
 
 
 @pytest.mark.parametrize("way", ["namespaces", "Landlock"])
-def test_rehearsed_code_reports_but_makes_no_open_file_changes(tmp_path: Path, way: str) -> None:
+def test_rehearsed_code_changes_no_open_file_but_reports_it(tmp_path: Path, way: str) -> None:
     """Each attempt of `tests/agents/writes_into_open_files.py`; each would change something."""
     (tmp_path / "work").mkdir()
     tried = [line.split(" | ") for line in tries("writes_into_open_files.py", tmp_path / "work", way)]

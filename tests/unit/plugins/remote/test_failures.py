@@ -23,7 +23,6 @@ TOKEN = "t0ken-of-ada-5521"
 
 
 def at(url: str, **fields: object) -> AgentSpec:
-    """Returns an agent at *url*."""
     return replace(custom([url], name="far"), title="Far", **fields)
 
 
@@ -60,7 +59,6 @@ async def test_server_without_websockets_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("way", "scheme"), [("silent", "http"), ("mute", "ws")])
 async def test_server_that_never_answers_is_reported_after_timeout(tmp_path: Path, way: str, scheme: str) -> None:
-    """The start has a time limit."""
     with serving("odd_server", way) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
         message = await failure(at(url, initialize_timeout=5.0), tmp_path)

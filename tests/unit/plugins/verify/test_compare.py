@@ -52,7 +52,6 @@ OTHER = {
 
 @pytest.mark.parametrize(("stored", "now"), SAME.values(), ids=SAME)
 def test_compare_texts_ignores_values_that_change_at_each_run(stored: str, now: str) -> None:
-    """Addresses and the like do not count."""
     assert compare_texts(stored, now) is None
     assert compare_texts(now, stored) is None
 

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.slow
 
 
 def stderr(text: str) -> Json:
-    """Returns an output on stderr."""
     return {"output_type": "stream", "name": "stderr", "text": text}
 
 
@@ -196,7 +195,6 @@ def test_verify_compares_written_files_without_changing_them(tmp_path: Path) -> 
 
 
 def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
-    """The same figure passes; a different one is found."""
     source = (
         "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2))\nplt.plot([1, {}])\nplt.ylim(0, 10)\nplt.show()"
     )

@@ -68,14 +68,12 @@ def test_check_names_finds_the_kind_and_cell_of_a_fault(cells: list[Json], kind:
     "source", ["from os.path import *", "exec(text)", "%run script.py", "globals()['x'] = 1", "%load_ext sql"]
 )
 def test_check_names_reports_unknown_names_after_dynamic_code(source: str) -> None:
-    """It does not guess."""
     answer = check(*ran("text = 'x = 1'", source, "print(somewhere)"))
     assert answer.findings == []
     assert any("`somewhere` in cell [3]" in each and "may define any name" in each for each in answer.unknown)
 
 
 def test_check_names_uses_kernel_history_to_find_changed_cells() -> None:
-    """It uses the kernel's history and names."""
     live = LiveKernel(frozenset({"kept"}), {1: "gone = 1", 2: "old = 2", 3: "gone + old + kept"})
     answer = check(cell("new = 2", 2), cell("gone", 4), cell("old", 5), cell("kept", 6), live=live)
     kinds = {each.cell.id: (each.kind, each.cause) for each in answer.findings if each.cell is not None}

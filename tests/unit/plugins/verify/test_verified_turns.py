@@ -21,7 +21,6 @@ SCRIPT = [sys.executable, str(AGENTS / "mends_notebooks.py")]
 
 
 def notices(turn: Turn) -> list[str]:
-    """Returns the system's notices in the turn."""
     snapshot = turn.snapshot
     assert snapshot is not None
     parts = snapshot.response_parts
