@@ -18,8 +18,7 @@ def variables() -> dict[str, Any]:
     return {"view": np.arange(6).reshape(2, 3), "nested": {"rows": [[1], [2]]}, "other": [[3]]}
 
 
-def test_changes_within_objects_that_have_a_name_are_brought(tmp_path: Path) -> None:
-    """They reach the kernel's own objects."""
+def test_changes_inside_named_objects_reach_the_kernel(tmp_path: Path) -> None:
     here, there = variables(), variables()
     at_fork, kernel = AtFork(there, is_fork=False), AtFork(here)
     there["view"][0] = 9
@@ -33,7 +32,7 @@ def test_changes_within_objects_that_have_a_name_are_brought(tmp_path: Path) -> 
     assert (here["view"] is view, here["nested"] is nested) == (True, True)
 
 
-def test_what_the_user_changed_within_them_is_a_conflict() -> None:
+def test_change_by_the_user_inside_an_object_is_a_conflict() -> None:
     here = variables()
     kernel = AtFork(here)
     here["nested"]["rows"][1].append(7)

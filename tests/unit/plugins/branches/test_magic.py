@@ -9,7 +9,7 @@ from agentnb.plugins.branches.plugin import branches_of
 
 
 @pytest.mark.parametrize("option", ["-k", "-t x", "--freedom ask", "--permissions ask", "-c df", "--timeout 5"])
-def test_an_option_that_no_try_has_is_refused(option: str) -> None:
+def test_try_refuses_options_that_it_does_not_support(option: str) -> None:
     arguments = parse(f"{option} try 3 Improve the model")
     with pytest.raises(agentnb.UsageError, match=rf"%agent try takes no {option.split(maxsplit=1)[0]}\. "):
         branches_of(arguments, None, Agentnb())

@@ -44,7 +44,7 @@ def changed(notebook: NotebookCopy) -> list[tuple[str, str, str]]:
     return [(each.action, each.cell_id, each.source) for each in steps_to(notebook.before, notebook.view)]
 
 
-def test_cells_that_an_agent_writes_to_the_notebooks_file_are_changes_of_cells(workspace: IsolatedWorkspace) -> None:
+def test_cells_written_to_the_notebook_file_are_cell_changes(workspace: IsolatedWorkspace) -> None:
     """Repeatedly, and beside changes by the notebook's tools."""
     notebook = notebook_copy(workspace, a="x = 1", b="x")
     file = WrittenFile(notebook, workspace.folder)
@@ -65,9 +65,7 @@ def test_cells_that_an_agent_writes_to_the_notebooks_file_are_changes_of_cells(w
     [content(a="x = 9", b="other"), content(b="x"), "{", '{"nbformat": 4, "cells": [{"cell_type": "code"}]}', None],
     ids=["another text", "deleted", "no notebook", "no ids", "gone"],
 )
-def test_what_does_not_fit_the_notebook_is_left_out_and_that_is_said(
-    workspace: IsolatedWorkspace, written: str | None
-) -> None:
+def test_conflicting_notebook_file_is_left_out_with_a_note(workspace: IsolatedWorkspace, written: str | None) -> None:
     """The page's cells differ from the file's, or the file cannot be read."""
     notebook = notebook_copy(workspace, a="x = 5, unsaved", b="unsaved")
     file = WrittenFile(notebook, workspace.folder)
@@ -78,7 +76,7 @@ def test_what_does_not_fit_the_notebook_is_left_out_and_that_is_said(
     assert changed(notebook) == []
 
 
-def test_another_notebook_is_a_file_as_any_other(workspace: IsolatedWorkspace) -> None:
+def test_another_notebook_counts_as_an_ordinary_file(workspace: IsolatedWorkspace) -> None:
     for notebook in (None, notebook_copy(workspace, path=""), notebook_copy(workspace, path="other.ipynb")):
         (workspace.folder / NAME).write_text(content(a=f"x = {notebook}"))
         others, left_out = WrittenFile(notebook, workspace.folder).take(workspace.changes())

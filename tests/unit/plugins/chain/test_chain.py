@@ -32,7 +32,7 @@ class Polite(Component):
         return {**update, "content": {"type": "text", "text": f"<{update['content']['text']}>"}}
 
 
-async def test_messages_pass_components_of_each_form_in_their_order() -> None:
+async def test_messages_pass_all_component_forms_in_order() -> None:
     """Three forms of the envelope and a component in Python: each changes the prompt in turn."""
     components = (proxy("plain", "old"), Polite(), proxy("shouts", "sdk"), proxy("plain", "new"))
     async with conducted(*components) as client:
@@ -41,7 +41,7 @@ async def test_messages_pass_components_of_each_form_in_their_order() -> None:
         assert client.strays == {}
 
 
-async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered() -> None:
+async def test_initialize_answer_offers_mcp_over_acp() -> None:
     """The agent's answer comes through; the conductor adds what it bridges, a component may add more."""
 
     class Named(Component):
@@ -64,7 +64,7 @@ async def test_answer_to_initialize_passes_the_chain_with_mcp_over_acp_offered()
         ("changes_ids", "did not answer session/new within 0.2 s."),
     ],
 )
-async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behaviour: str, fault: str) -> None:
+async def test_request_fails_when_a_component_does_not_answer(behaviour: str, fault: str) -> None:
     """The request fails with an error that names the component and its fault."""
     start = 0.2 if behaviour == "drops_initialize" else PATIENCE
     odd = proxy(behaviour, name="odd")
@@ -75,7 +75,7 @@ async def test_component_that_gives_no_answer_is_named_and_nothing_waits(behavio
 
 
 @pytest.mark.parametrize(("behaviour", "strays"), [("twice", 2), ("ids_as_text", 0), ("rubbish", 4), ("floods", 0)])
-async def test_component_that_misbehaves_harmlessly_is_survived(behaviour: str, strays: int) -> None:
+async def test_chain_survives_duplicate_and_invalid_messages(behaviour: str, strays: int) -> None:
     """Duplicate answers and invalid lines are counted under its name; no readable message is lost."""
     async with conducted(proxy(), proxy(behaviour, name="odd")) as client:
         answers = [await client.prompt("one"), await client.prompt("two")]
@@ -85,8 +85,7 @@ async def test_component_that_misbehaves_harmlessly_is_survived(behaviour: str, 
         assert client.strays.get("the component 'odd'", 0) >= strays
 
 
-async def test_component_that_answers_out_of_order_answers_each_request() -> None:
-    """The later answer comes first; each reaches its requester."""
+async def test_answers_out_of_order_reach_their_requests() -> None:
     async with conducted(proxy("out_of_order"), ready=False) as client:
         await client.initialize()
         opened, answer = await asyncio.gather(client.open(), client.prompt("hi"))
@@ -94,7 +93,7 @@ async def test_component_that_answers_out_of_order_answers_each_request() -> Non
 
 
 @pytest.mark.parametrize("point", ["start", "initialize", "session/new", "session/prompt", "session/update", "answer"])
-async def test_component_that_dies_ends_the_chain_with_its_name(point: str) -> None:
+async def test_component_that_dies_is_named_and_ends_the_chain(point: str) -> None:
     """At any point of the protocol: the failure has the component's name, exit code and last output."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", name="odd"), ready=False) as client:
         work = asyncio.ensure_future(_talk(client))
@@ -112,7 +111,7 @@ async def _talk(client: Client) -> None:
     await client.prompt()
 
 
-async def test_agent_of_a_session_says_which_component_died(tmp_path: Path) -> None:
+async def test_turn_or_start_fails_with_the_name_of_a_dead_component(tmp_path: Path) -> None:
     """As at an agent's own death: the turn fails and the listener hears it, or the start fails."""
     spawn = partial(ChainProcess.spawn, components=[proxy("dies_at_session/prompt", name="odd")])
     agent = await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
@@ -135,7 +134,7 @@ async def test_component_that_is_not_installed_is_named(tmp_path: Path) -> None:
         await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
 
 
-async def test_cancel_passes_the_chain() -> None:
+async def test_cancel_passes_through_the_chain() -> None:
     """`session/cancel` reaches the agent through every component, and its answer comes back."""
     async with conducted(proxy("plain", "old"), Polite(), proxy(), agent="slow") as client:
         turn = asyncio.ensure_future(client.prompt())
@@ -144,7 +143,7 @@ async def test_cancel_passes_the_chain() -> None:
         assert await turn == {"stopReason": "cancelled"}
 
 
-async def test_request_taken_back_is_taken_back_at_each_place() -> None:
+async def test_cancelled_request_is_cancelled_at_each_connection() -> None:
     """`$/cancel_request` carries the id that each connection knows."""
     async with conducted(proxy(), agent="gives_up") as client:
         client.answering = asyncio.Event()  # the user never answers
@@ -152,7 +151,7 @@ async def test_request_taken_back_is_taken_back_at_each_place() -> None:
         assert client.text == "-32800"
 
 
-async def test_prompt_that_a_component_looks_at_can_be_cancelled() -> None:
+async def test_prompt_can_be_cancelled_while_a_component_reads_it() -> None:
     """The component gives up, the turn is cancelled; later messages do not overtake the cancel."""
     begun = asyncio.Event()
 
@@ -173,7 +172,7 @@ async def test_prompt_that_a_component_looks_at_can_be_cancelled() -> None:
 
 
 @pytest.mark.parametrize("hook", ["on_initialize", "on_session", "on_prompt", "on_update", "on_message"])
-async def test_component_whose_method_fails_is_named(hook: str) -> None:
+async def test_component_with_a_failing_method_is_named(hook: str) -> None:
     """A waiting request fails; if nobody waits, the message goes on and the failure is counted."""
 
     def fail(*_: Any) -> Any:
@@ -193,7 +192,7 @@ async def test_component_whose_method_fails_is_named(hook: str) -> None:
                 await _talk(client)
 
 
-async def test_component_that_thinks_too_long_is_given_up() -> None:
+async def test_request_fails_when_a_component_takes_too_long() -> None:
     """The request fails after the chain's patience; the next one is served."""
 
     class Stuck(Component):
@@ -220,7 +219,7 @@ class Talks(Component):
 
 
 @pytest.mark.parametrize("component", [Talks(), proxy("serves_tools")])
-async def test_tools_of_a_component_are_bridged_for_an_agent_that_takes_stdio(component: Any) -> None:
+async def test_component_tools_reach_an_agent_over_stdio(component: Any) -> None:
     """The agent gets a program on stdio, whose requests go up the chain, also through another component."""
     async with conducted(component, proxy(), agent="starts_mcp") as client:
         name, tool = ("talks", "talk") if isinstance(component, Talks) else ("clock", "now")
@@ -229,7 +228,7 @@ async def test_tools_of_a_component_are_bridged_for_an_agent_that_takes_stdio(co
         assert content == [{"type": "text", "text": "said hi" if name == "talks" else "now {'word': 'hi'}"}]
 
 
-async def test_tools_of_a_component_are_offered_over_http_where_the_agent_takes_only_that() -> None:
+async def test_component_tools_reach_an_agent_over_http() -> None:
     """The agent silently ignores servers on stdio."""
     agent = msgspec.structs.replace(scripted("http_mcp"), mcp_transport="http")
     async with conducted(Talks(), proxy(), agent=agent) as client:
@@ -237,7 +236,7 @@ async def test_tools_of_a_component_are_offered_over_http_where_the_agent_takes_
         assert json.loads(client.text)["content"] == [{"type": "text", "text": "said hi"}]
 
 
-async def test_tools_of_a_component_reach_an_agent_that_does_mcp_over_acp() -> None:
+async def test_component_tools_reach_an_agent_over_acp() -> None:
     """Calls use the chain's connection; an unknown tool is refused, a failing one gives the reason."""
     async with conducted(Talks(), proxy(), agent="uses_mcp") as client:
         await client.prompt("talks talk")

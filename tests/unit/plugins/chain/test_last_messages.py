@@ -79,22 +79,22 @@ async def _arrives(components: list[Component | AgentSpec], count: int, *, is_an
 
 @settings(max_examples=examples(30))
 @given(st.lists(st.sampled_from(sorted(COMPONENTS)), min_size=1, max_size=3), st.integers(0, 400), st.booleans())
-def test_all_that_an_agent_said_before_it_ended_arrives(names: list[str], count: int, is_answered: bool) -> None:
+def test_all_messages_before_the_end_of_an_agent_arrive(names: list[str], count: int, is_answered: bool) -> None:
     """Through any components, also those that pass it on only at the end; an answer arrives, too."""
     asyncio.run(_arrives([COMPONENTS[name] for name in names], count, is_answered=is_answered))
 
 
-async def test_more_than_a_component_takes_at_once_arrives() -> None:
+async def test_output_larger_than_the_pipes_arrives() -> None:
     """The agent ends while most of its output still waits in the pipes."""
     await _arrives([proxy("late"), proxy("slow")], 1_500, is_answered=True)  # a fifth of it fills the pipes
 
 
-async def test_a_conductor_that_is_a_component_passes_the_rest_on() -> None:
+async def test_inner_conductor_passes_on_the_last_messages() -> None:
     """Its own components end in the same order as the outer one's: from the agent to the client."""
     await _arrives([CONDUCTOR], 200, is_answered=True)
 
 
-async def test_what_a_component_said_before_it_died_passes_those_above_it() -> None:
+async def test_last_messages_of_a_dying_component_arrive() -> None:
     """The failure follows it."""
     async with conducted(proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")) as client:
         turn = asyncio.ensure_future(client.prompt("last words"))
@@ -103,7 +103,7 @@ async def test_what_a_component_said_before_it_died_passes_those_above_it() -> N
         turn.cancel()
 
 
-async def test_a_component_that_never_ends_delays_the_failure_and_does_not_prevent_it() -> None:
+async def test_failure_arrives_when_a_component_never_ends() -> None:
     """It ignores the end of its stdin; the messages that it had passed on arrive."""
     async with conducted(proxy("stays"), agent="says_and_leaves") as client:
         turn = asyncio.ensure_future(client.prompt("3"))
@@ -112,7 +112,7 @@ async def test_a_component_that_never_ends_delays_the_failure_and_does_not_preve
         turn.cancel()
 
 
-async def test_a_component_that_refuses_what_the_agent_left_open_does_not_speak_for_it() -> None:
+async def test_component_cannot_answer_for_an_agent_that_died() -> None:
     """The client hears that the agent died, not the component's own error about it."""
     async with conducted(proxy("refuses_at_the_end"), agent="says_and_leaves") as client:
         turn = asyncio.ensure_future(client.prompt("3"))
@@ -121,7 +121,7 @@ async def test_a_component_that_refuses_what_the_agent_left_open_does_not_speak_
         turn.cancel()
 
 
-async def test_a_turn_has_all_of_its_text_when_its_agent_dies(tmp_path: Path) -> None:
+async def test_turn_has_all_its_text_when_the_agent_dies(tmp_path: Path) -> None:
     """The text arrives before the failure."""
     spawn = partial(ChainProcess.spawn, components=[Looks(), proxy("late")])
     agent = await Agent.launch(scripted("says_and_leaves"), cwd=tmp_path, spawn=spawn)
@@ -133,7 +133,7 @@ async def test_a_turn_has_all_of_its_text_when_its_agent_dies(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("components", [[], ["plain"], ["slow new", "slow old"]])
-def test_a_client_that_leaves_at_once_reads_every_answer(components: list[str]) -> None:
+def test_client_that_closes_its_input_reads_every_answer(components: list[str]) -> None:
     """It writes its requests, closes its side and reads: `printf … | python -m agentnb.conductor agent …`."""
     calls = [
         ("initialize", {"protocolVersion": 1}),

@@ -24,7 +24,7 @@ CHAINS = st.lists(st.tuples(st.sampled_from([*HARMLESS, *HARMFUL]), st.sampled_f
 
 @settings(max_examples=12, deadline=None)
 @given(CHAINS)
-def test_any_mixture_of_components_ends_each_request_with_an_answer_or_a_name(chain: list[tuple[str, str]]) -> None:
+def test_any_mix_of_components_answers_or_names_the_failure(chain: list[tuple[str, str]]) -> None:
     """Order and form do not matter; if all are harmless, the turn comes through."""
     outcome = asyncio.run(_outcome(chain))
     if all(behaviour in HARMLESS for behaviour, _ in chain):
@@ -72,7 +72,7 @@ async def _turn(client: Client) -> str:
     ],
 )
 @pytest.mark.parametrize("form", FORMS)
-async def test_component_that_dies_late_ends_the_chain_with_its_name(point: str, agent: str, form: str) -> None:
+async def test_component_that_dies_late_is_named_and_ends_the_chain(point: str, agent: str, form: str) -> None:
     """At the answer to the prompt, at a cancel, and while a permission request is open."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", form, "odd"), agent=agent) as client:
         client.answering = asyncio.Event()  # the user never answers

@@ -53,7 +53,7 @@ def program(*words: str) -> Iterator[Program]:
             process.kill()
 
 
-def test_chain_runs_for_any_client_with_a_conductor_among_its_components() -> None:
+def test_program_runs_a_chain_with_an_inner_conductor() -> None:
     """The inner conductor passes on its component's changes; the client's ids come back unchanged."""
     inner = f"{sys.executable} -m agentnb.conductor proxy '{PYTHON} {PROXY} shouts sdk'"
     with program("agent", f"{PYTHON} {PROXY}", inner, ECHO) as conductor:
@@ -65,7 +65,7 @@ def test_chain_runs_for_any_client_with_a_conductor_among_its_components() -> No
         assert conductor.end() == (0, "")
 
 
-def test_component_that_dies_ends_the_program_with_its_name() -> None:
+def test_component_that_dies_is_named_and_ends_the_program() -> None:
     """The client's open request gets the error, stderr names it for people, the exit code is 1."""
     with program("agent", f"{PYTHON} {PROXY} dies_at_session/new", ECHO) as conductor:
         conductor.ask(1, "initialize", protocolVersion=1)
@@ -75,7 +75,7 @@ def test_component_that_dies_ends_the_program_with_its_name() -> None:
         assert conductor.end() == (1, f"agentnb conductor: {message}\n")
 
 
-def test_command_that_is_missing_is_named() -> None:
+def test_missing_command_is_named_in_the_error() -> None:
     with program("agent", "no-such-proxy", ECHO) as conductor:
         code, errors = conductor.end()
         assert (code, "The component 'no-such-proxy' cannot be started." in errors) == (1, True)

@@ -39,7 +39,7 @@ async def first_prompt(folder: Path, agent: str = "scripted") -> tuple[str, int]
     return "\n".join(block["text"] for block in first), len(second)
 
 
-async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
+async def test_rules_are_sent_only_before_the_first_prompt(tmp_path: Path) -> None:
     """An agent that reads the file itself gets none, nor does one without the file."""
     (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
     prompt, second = await first_prompt(tmp_path)
@@ -50,7 +50,7 @@ async def test_rules_come_before_the_first_prompt_only(tmp_path: Path) -> None:
     assert RulesComponent().tokens(tmp_path) == (0, 2)
 
 
-async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_path: Path) -> None:
+async def test_long_rules_are_cut_and_outside_files_ignored(tmp_path: Path) -> None:
     """A link out of the workspace is not followed, a folder of that name is ignored, bad bytes are replaced."""
     inside, outside = tmp_path / "inside", tmp_path / "secret.md"
     inside.mkdir()
@@ -64,7 +64,7 @@ async def test_rules_that_are_too_long_or_lie_outside_are_cut_or_left_out(tmp_pa
     assert len(prompt) < LONGEST + 200
 
 
-def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wire_log_contains_each_message_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only its owner may read it; values of secret variables and text like a key are masked."""
     path = tmp_path / "logs" / "wire.log"
     monkeypatch.setenv("AGENTNB_WIRE_LOG", str(path))
@@ -81,7 +81,7 @@ def test_wire_log_holds_each_message_and_no_secret(tmp_path: Path, monkeypatch: 
     assert oct(path.stat().st_mode & 0o777) == "0o600"
 
 
-def test_context_tells_the_date_the_packages_and_the_notebook() -> None:
+def test_context_lists_environment_packages_and_notebook() -> None:
     """It names a missing kernel; an outline has headings and the first line of each code cell."""
     text = ContextComponent().surroundings()
     assert f"environment {sys.prefix}" in text
@@ -102,7 +102,7 @@ class Polite(Component):
         return [*prompt, {"type": "text", "text": " please"}]
 
 
-def test_session_has_its_components_in_their_order(start: Callable[..., Session], tmp_path: Path) -> None:
+def test_session_applies_its_components_in_order(start: Callable[..., Session], tmp_path: Path) -> None:
     """A shipped one by its name, a class, and a program; the agent gets the prompt as they changed it."""
     (tmp_path / "AGENTS.md").write_text("Use tabs.", encoding="utf-8")
     program = f"{sys.executable} -S {ROOT / 'tests/agents/proxy.py'} shouts sdk"
@@ -112,7 +112,7 @@ def test_session_has_its_components_in_their_order(start: Callable[..., Session]
     assert session.prompt("hi").wait(timeout=PATIENCE).text == "HI please"
 
 
-def test_session_says_which_component_died_and_starts_anew(start: Callable[..., Session]) -> None:
+def test_turn_error_names_the_component_that_died(start: Callable[..., Session]) -> None:
     session = start(
         "echo", components=[[sys.executable, str(ROOT / "tests/agents/proxy.py"), "dies_at_session/prompt"]]
     )
@@ -121,7 +121,7 @@ def test_session_says_which_component_died_and_starts_anew(start: Callable[..., 
     assert "The component 'proxy.py' stopped unexpectedly (exit code 9)" in str(turn.error)
 
 
-def test_an_agent_that_cannot_start_names_the_file_with_its_messages_once(
+def test_start_error_names_the_wire_log_once(
     start: Callable[..., Session], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The path is relative to the user's home and comes between the error and the agent's last output."""
@@ -136,14 +136,12 @@ def test_an_agent_that_cannot_start_names_the_file_with_its_messages_once(
 
 
 @pytest.mark.parametrize("components", ["rules", ["unclosed 'quote"], [""], [3], [[]], {"rules": 1}])
-def test_components_that_make_no_sense_are_refused_at_once(start: Callable[..., Session], components: Any) -> None:
+def test_invalid_components_are_refused(start: Callable[..., Session], components: Any) -> None:
     with pytest.raises(UsageError, match="component"):
         start("echo", components=components)
 
 
-def test_setting_when_it_names_a_component_that_is_not_there_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_setting_with_an_unknown_component_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python writes nothing; the error for a line of the file has its place."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     with pytest.raises(
@@ -157,7 +155,7 @@ def test_setting_when_it_names_a_component_that_is_not_there_is_refused(
     assert problem.startswith(f"{path}, line 2, components: There is no component and no program called 'sparkle'.")
 
 
-def test_listing_shows_the_order_what_is_off_and_the_cost(tmp_path: Path) -> None:
+def test_listing_shows_order_cost_and_disabled_components(tmp_path: Path) -> None:
     """The components of the settings come first, in order; a program's cost is not known."""
     (tmp_path / "AGENTS.md").write_text("x" * 400, encoding="utf-8")
     lines = listing(["my-proxy --flag", "rules"], tmp_path).splitlines()
@@ -175,7 +173,7 @@ async def walked(walkthrough: Walkthrough, *steps: Any) -> tuple[str, bool]:
     return answer["content"][0]["text"], answer.get("isError", False)
 
 
-async def test_a_walkthrough_is_checked_and_put_into_the_tool_call_that_showed_it(tmp_path: Path) -> None:
+async def test_walkthrough_is_added_to_the_tool_call_that_shows_it(tmp_path: Path) -> None:
     """Cells by their ids, files by their lines; another call that ends meanwhile gets nothing."""
     (tmp_path / "model.py").write_text("a = 1\nb = 2\n")
     cells = (NotebookCell(id="c1", kind="code", source="fit()", count=3),)
@@ -206,7 +204,7 @@ async def test_a_walkthrough_is_checked_and_put_into_the_tool_call_that_showed_i
     }
 
 
-async def test_a_walkthrough_with_a_place_that_is_not_there_is_refused_so_that_the_agent_can_mend_it(
+async def test_walkthrough_with_invalid_steps_is_refused(
     tmp_path: Path,
 ) -> None:
     """No cell without a notebook, file outside the workspace, line behind the end, or step without a text."""

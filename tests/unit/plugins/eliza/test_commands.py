@@ -24,7 +24,6 @@ TEXT = "One  two\n three.\n\nFour"
 
 
 def attached(uri: str, text: str, mime_type: str | None = None) -> Any:
-    """Returns an attached text resource."""
     return acp.resource_block(TextResourceContents(uri=uri, text=text, mime_type=mime_type))
 
 
@@ -34,7 +33,6 @@ def blob(uri: str) -> Any:
 
 
 def linked(**more: Any) -> Any:
-    """Returns a resource link."""
     return ResourceContentBlock(**{"type": "resource_link", "name": "a", "uri": "x:a", **more})
 
 
@@ -42,12 +40,12 @@ def image(data: str = "AAEC", **more: Any) -> Any:
     return ImageContentBlock(type="image", data=data, mime_type="image/png", **more)
 
 
-async def test_help(patient: Patient) -> None:
+async def test_help_command_lists_every_command(patient: Patient) -> None:
     text = await patient.hear("/help")
     assert re.findall(r"^\| `/([a-z]+)", text, re.MULTILINE) == [command.name for command in listed()]
 
 
-async def test_markdown(patient: Patient) -> None:
+async def test_markdown_command_shows_each_kind_of_markup(patient: Patient) -> None:
     parts = ["# ", "| left |", "```python", "- [x]", "> >", "$$", "<script>", "[^1]", "](data:image/"]
     text = await patient.hear("/markdown")
     assert [part for part in parts if part not in text] == []
@@ -69,7 +67,7 @@ async def test_markdown(patient: Patient) -> None:
         (AudioContentBlock(type="audio", data="AAEC", mime_type="audio/wav"), "`audio`: audio/wav, 3 B"),
     ],
 )
-async def test_context(patient: Patient, block: Any, description: str) -> None:
+async def test_context_command_describes_attachments(patient: Patient, block: Any, description: str) -> None:
     """The answer has names, kinds, sizes and first lines."""
     assert description in await patient.hear("/context", block)
 
@@ -106,8 +104,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("prompt", list(WRONG))
-async def test_misuse(patient: Patient, prompt: str) -> None:
-    """The answer has the error and the usage."""
+async def test_misused_command_answers_with_its_usage(patient: Patient, prompt: str) -> None:
     session = await patient.session()
     ended = await patient.prompt(session, prompt)
     command = COMMANDS[prompt.split(maxsplit=1)[0][1:]]
@@ -116,5 +113,5 @@ async def test_misuse(patient: Patient, prompt: str) -> None:
     assert patient.text(session).endswith(f" Usage: `{command.usage}`, for example `{command.example}`.")
 
 
-async def test_path_at_the_beginning(patient: Patient) -> None:
+async def test_prompt_that_begins_with_a_path_is_no_command(patient: Patient) -> None:
     assert await patient.hear("/data/first.csv is empty") == "Where did the data come from, and who wanted it that way?"

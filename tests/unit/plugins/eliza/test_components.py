@@ -29,13 +29,13 @@ async def answer_in_session(patient: Patient, prompt: str, *servers: Any, cwd: P
     return patient.text(new.session_id)
 
 
-async def test_a_tool_is_called_in_the_sessions_folder(patient: Patient, tmp_path: Path) -> None:
+async def test_mcp_tool_runs_in_the_session_folder(patient: Patient, tmp_path: Path) -> None:
     """The tool gets the server's variables."""
     text = await answer_in_session(patient, "/mcp files where", server("x"), cwd=tmp_path)
     assert text.endswith(f'{{"args": ["x"], "cwd": "{tmp_path}", "level": "3"}}')
 
 
-async def test_a_program_that_a_server_leaves_behind_holds_up_no_answer(patient: Patient, tmp_path: Path) -> None:
+async def test_leftover_process_of_a_server_delays_no_answer(patient: Patient, tmp_path: Path) -> None:
     """It keeps the server's stdout open longer than the server runs."""
     await answer_in_session(patient, "/mcp files where", server("leaves"), cwd=tmp_path)
     left = psutil.Process(int((tmp_path / "left").read_text()))

@@ -26,14 +26,13 @@ TALK = {
 }
 
 
-def test_conversation() -> None:
-    """The answers come from the packaged script."""
+def test_doctor_answers_from_its_script() -> None:
     listener = Doctor(load_script())
     assert {prompt: listener.answer(prompt).text for prompt in TALK} == TALK
 
 
 @given(st.lists(st.text(max_size=200), max_size=8))
-def test_determinism(prompts: list[str]) -> None:
+def test_doctor_gives_the_same_answers_each_time(prompts: list[str]) -> None:
     first, second = Doctor(load_script()), Doctor(load_script())
     answers = [first.answer(prompt) for prompt in prompts]
     assert all(answer.text for answer in answers)

@@ -23,8 +23,7 @@ async def cancelled(patient: Patient, prompt: str, kind: type = AgentMessageChun
     return session, (await asyncio.wait_for(turn, timeout=PATIENCE)).stop_reason
 
 
-async def test_early_cancel(patient: Patient) -> None:
-    """A cancel sent right after its prompt is not lost."""
+async def test_cancel_right_after_its_prompt_is_not_lost(patient: Patient) -> None:
     session = await patient.session()
     turn = asyncio.ensure_future(patient.prompt(session, "/hang"))
     # The prompt is written when its task first runs, right before the notification.
@@ -32,7 +31,7 @@ async def test_early_cancel(patient: Patient) -> None:
     assert (await asyncio.wait_for(turn, timeout=PATIENCE)).stop_reason == "cancelled"
 
 
-async def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_happens() -> None:
+async def test_invalid_lines_are_reported_only_on_stderr() -> None:
     """Invalid JSON, JSON that is not an object, wrong parameters; the next request is answered."""
     lines = ["no json", "null", "[1]", "", '{"method": "session/cancel"}', '{"id": 1, "method": "_eliza/echo"}']
     process = await asyncio.create_subprocess_exec(*COMMAND, stdin=-1, stdout=-1, stderr=-1)
@@ -46,7 +45,7 @@ async def test_lines_that_are_no_messages_are_told_on_stderr_and_nothing_else_ha
     ]
 
 
-async def test_a_client_that_stops_reading_leaves_no_traceback() -> None:
+async def test_client_that_stops_reading_causes_no_traceback() -> None:
     """Eliza ends when its stdin is closed, even while it writes."""
     process = await asyncio.create_subprocess_exec(*COMMAND, stdin=-1, stdout=-1, stderr=-1)
     assert process.stdin is not None

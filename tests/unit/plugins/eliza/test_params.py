@@ -80,7 +80,7 @@ def accept(kind: type[msgspec.Struct], params: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("kind", "model", "example"), REQUESTS, ids=lambda value: getattr(value, "__name__", ""))
 @FEW
 @given(data=st.data())
-def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
+def test_parameters_are_accepted_exactly_as_by_the_sdk(
     kind: type[msgspec.Struct], model: type[BaseModel], example: dict[str, Any], data: st.DataObject
 ) -> None:
     """Missing, wrong, unknown and optional fields; a refusal is `-32602` with details."""
@@ -97,7 +97,7 @@ def test_parameters_are_accepted_exactly_where_the_sdk_accepts_them(
 
 @FEW
 @given(block=st.sampled_from(BLOCKS).flatmap(damaged))
-def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
+def test_content_block_is_read_as_by_the_sdk(block: dict[str, Any]) -> None:
     """It has the same fields in the same order, for the replay, or is refused."""
     try:
         request = sdk.PromptRequest.model_validate({"sessionId": "s", "prompt": [block]})
@@ -112,7 +112,7 @@ def test_a_block_is_read_as_the_sdk_reads_it(block: dict[str, Any]) -> None:
 
 @FEW
 @given(server=st.sampled_from(SERVERS).flatmap(damaged))
-def test_a_server_that_is_wrong_is_left_out(server: dict[str, Any]) -> None:
+def test_invalid_mcp_servers_are_ignored(server: dict[str, Any]) -> None:
     """Servers over HTTP are left out, too: eliza cannot reach them."""
     request = sdk.NewSessionRequest.model_validate({"cwd": "/", "mcpServers": [server, STDIO]})
     reached = [each.name for each in request.mcp_servers if isinstance(each, (sdk.McpServerStdio, sdk.McpServerAcp))]

@@ -15,7 +15,7 @@ from tests.unit.plugins.eliza.patient import visit
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_load_in_another_process(tmp_path: Path) -> None:
+async def test_session_loads_in_another_process(tmp_path: Path) -> None:
     """The whole conversation is replayed in order."""
     env = {"AGENTNB_ELIZA_STORE": str(tmp_path)}
     async with visit(env=env) as first:
@@ -38,7 +38,7 @@ async def test_load_in_another_process(tmp_path: Path) -> None:
         assert second.text(session) == "Earlier you spoke of your cat. Does this have to do with it?"
 
 
-async def test_list() -> None:
+async def test_session_list_is_ordered_and_paged() -> None:
     """The latest session comes first, by folder and by page."""
     async with visit() as patient:
         for _ in range(PAGE + 1):
@@ -53,7 +53,7 @@ async def test_list() -> None:
     assert [(info.title, info.cwd) for info in there.sessions] == [(("What is this about? " * 9)[:47] + "…", "/there")]
 
 
-async def test_the_official_client_calls_each_method() -> None:
+async def test_official_client_calls_each_method() -> None:
     """Its models accept each answer; before login and after logout a login is required."""
     opened: dict[str, Any] = {"cwd": "/work", "mcp_servers": []}
     async with visit(env={"AGENTNB_ELIZA_LOGIN": "1"}) as patient:
@@ -84,7 +84,7 @@ async def test_the_official_client_calls_each_method() -> None:
             await patient.session()
 
 
-async def test_the_id_of_a_session_leads_to_no_other_file(tmp_path: Path) -> None:
+async def test_session_id_cannot_lead_to_another_file(tmp_path: Path) -> None:
     """The client can choose any id."""
     (tmp_path / "secret.json").write_text("{}")
     async with visit(env={"AGENTNB_ELIZA_STORE": str(tmp_path / "sessions")}) as patient:

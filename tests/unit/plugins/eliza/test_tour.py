@@ -20,12 +20,12 @@ SUGGESTED = [
 
 
 @pytest.mark.parametrize("prompt", SUGGESTED)
-def test_what_is_suggested_has_an_answer(prompt: str) -> None:
+def test_every_suggested_prompt_has_an_answer(prompt: str) -> None:
     assert answer_of(prompt) is not None
 
 
 @pytest.mark.parametrize("prompt", ["Hello", "Plot @petals by species and more @cell:2\\", "/plot @petals", ""])
-def test_other_prompts_are_a_conversation(prompt: str) -> None:
+def test_other_prompts_have_no_tour_answer(prompt: str) -> None:
     assert answer_of(prompt) is None
 
 
@@ -37,13 +37,13 @@ def test_other_prompts_are_a_conversation(prompt: str) -> None:
         ("int('x')", "ValueError: invalid literal", ""),
     ],
 )
-def test_a_cell_that_is_fixed_does_not_fail_any_more(source: str, error: str, fixed: str | None) -> None:
+def test_fixed_cell_runs_without_error(source: str, error: str, fixed: str | None) -> None:
     code, words = fixed_cell(source, error)
     exec(compile(code, "cell", "exec"), {})  # noqa: S102 - made of the lines above
     assert words
 
 
-def test_a_cell_is_described_by_what_its_syntax_says() -> None:
+def test_cell_is_described_from_its_syntax() -> None:
     source = "import pandas as pd\npetals = pd.DataFrame({})"
     expected = "`In [1]` has 2 lines. It\n\n- imports `pandas`\n- assigns `petals`\n- calls `pd.DataFrame`\n"
     assert described(source, "`In [1]`") == expected

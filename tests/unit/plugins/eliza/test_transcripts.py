@@ -24,7 +24,7 @@ def lines_of(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
-async def test_what_eliza_writes_is_as_recorded(name: str) -> None:
+async def test_output_matches_the_recorded_transcripts(name: str) -> None:
     """The order of lines and fields, names, omissions, codes and messages of errors."""
     async with started(name) as eliza:
         for line in lines_of(name):
@@ -35,7 +35,7 @@ async def test_what_eliza_writes_is_as_recorded(name: str) -> None:
         assert await asyncio.wait_for(eliza.end(), PATIENCE) == EXIT_CODES.get(name, 0)
 
 
-def test_the_transcripts_hold_each_command_and_each_method() -> None:
+def test_transcripts_contain_each_command_and_method() -> None:
     """`/markdown` is left out: it is one long text."""
     sent = [line[2:] for name in TRANSCRIPTS for line in lines_of(name) if line.startswith("> ")]
     assert {name for name in COMMANDS if not any(f'"text":"/{name}' in line for line in sent)} == {"markdown"}

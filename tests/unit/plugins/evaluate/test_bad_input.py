@@ -17,9 +17,7 @@ FINE = "def check(run):\n    return True\n"
 EMPTY = {"agentnb_eval": 1, "tasks": {}, "agents": [], "runs": 1, "results": []}
 
 
-def test_folder_without_tasks_and_tasks_that_cannot_be_used_are_named(
-    tmp_path: Path, task: Write, evaluate: Eval
-) -> None:
+def test_missing_and_invalid_tasks_are_reported(tmp_path: Path, task: Write, evaluate: Eval) -> None:
     """The error comes before any agent starts."""
     (tmp_path / "empty").mkdir()
     cases = [(tmp_path / "empty", "There is no task in"), (tmp_path / "nowhere", "is not a folder")]
@@ -47,7 +45,7 @@ def test_folder_without_tasks_and_tasks_that_cannot_be_used_are_named(
     assert [(done.code, done.err) for done, message in results if done.code != 2 or message not in done.err] == []
 
 
-def test_words_and_files_that_cannot_be_used_are_named_before_agents_are_asked(
+def test_invalid_arguments_are_reported_before_agents_start(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval, capfd: pytest.CaptureFixture[str]
 ) -> None:
     task("one", FINE)
@@ -101,9 +99,7 @@ CHECKS = {
 }
 
 
-def test_check_that_raises_hangs_prints_a_lot_or_returns_nonsense_is_broken_and_says_so(
-    tmp_path: Path, task: Write
-) -> None:
+def test_check_that_misbehaves_is_reported_as_broken(tmp_path: Path, task: Write) -> None:
     """It has no network and limits of time and memory; its files are removed."""
     import socket
     from concurrent.futures import ThreadPoolExecutor
@@ -133,7 +129,7 @@ def test_check_that_raises_hangs_prints_a_lot_or_returns_nonsense_is_broken_and_
     server.close()
 
 
-def test_kernel_where_nothing_can_be_closed_in_runs_in_the_workspace_and_ends(tmp_path: Path) -> None:
+def test_kernel_runs_in_the_workspace_and_ends_when_closed(tmp_path: Path) -> None:
     """The agent's permission request to run code in it is denied."""
     kernel = open_kernel(tmp_path)
     ran = kernel.ask("run", "import os; print(os.getcwd())").ran

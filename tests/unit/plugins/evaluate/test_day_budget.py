@@ -21,7 +21,7 @@ def limit(folder: Path, budget: str) -> None:
     (folder / "settings" / "settings.toml").write_text(f'budget_day = "{budget}"\n')
 
 
-def test_runs_after_the_limit_of_the_day_are_left_out_and_made_later(
+def test_runs_beyond_the_daily_budget_can_be_resumed_later(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The exit code is 3; earlier use of the day counts, and no conversation is left in the log."""
@@ -46,7 +46,7 @@ def test_runs_after_the_limit_of_the_day_are_left_out_and_made_later(
         assert log.execute("SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM usage)").fetchone() == (0, 4)
 
 
-def test_a_run_that_changed_since_is_made_again_and_a_baseline_leaves_out_what_was_not_run(
+def test_resume_repeats_a_run_whose_check_has_changed(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     folders = [task(name, SAYS) for name in "ab"]

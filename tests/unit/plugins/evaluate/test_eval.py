@@ -23,7 +23,7 @@ WRONG = {
 }
 
 
-def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_baseline(
+def test_evaluation_is_replayed_and_compared_with_a_baseline(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """Results of replays are equal to the byte; the task's own files stay unchanged."""
@@ -70,7 +70,7 @@ def test_agents_are_evaluated_recorded_replayed_without_them_and_gated_by_a_base
     assert text.count("<details id=") == text.count('href="#run-') == 4
 
 
-def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_on(
+def test_crash_or_timeout_of_an_agent_leaves_its_task_undone(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """The replay of that does not hang again."""
@@ -89,7 +89,7 @@ def test_agent_that_crashes_or_is_late_leaves_the_task_undone_and_the_others_go_
     assert (tmp_path / "again.json").read_bytes() == (recording / "eval.json").read_bytes()
 
 
-def test_recording_passes_as_its_own_baseline_and_what_does_not_fit_it_is_broken_not_wrong(
+def test_recording_that_does_not_fit_the_tasks_is_broken(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """The task changed, or a run is missing. A full disk is named."""

@@ -12,7 +12,7 @@ from scripts.make_eval_tasks import EXAMPLES, hunt, write_tasks
 from tests.conftest import ROOT
 
 
-def test_examples_pass_their_right_solutions_and_no_wrong_one(tmp_path: Path) -> None:
+def test_examples_accept_right_and_reject_wrong_solutions(tmp_path: Path) -> None:
     counts, odd = hunt(tmp_path)
     assert odd == []
     assert counts["right: right"] == len(EXAMPLES) == 20
@@ -26,7 +26,7 @@ def test_examples_are_the_same_each_time(tmp_path: Path) -> None:
     assert [each.digest for each in one] == [each.digest for each in other]
 
 
-def test_task_of_the_manual_can_be_used_as_it_stands_there(tmp_path: Path) -> None:
+def test_example_task_of_the_docs_works_unchanged(tmp_path: Path) -> None:
     page = (ROOT / "docs/how-to/evaluate.md").read_text(encoding="utf-8")
     toml, check = (
         re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0] for language in ("toml", "python")

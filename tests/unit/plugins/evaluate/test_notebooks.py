@@ -22,7 +22,7 @@ def check(run):
 
 
 @pytest.mark.skipif(not HERE.available, reason=HERE.reason)
-def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see_the_check(
+def test_kernel_tools_work_in_a_kernel_that_cannot_see_the_check(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     """The replay runs the code again, with the same result."""
@@ -50,9 +50,7 @@ def test_kernel_tools_work_in_a_kernel_and_a_notebook_of_its_own_that_do_not_see
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "rec/eval.json").read_bytes()
 
 
-def test_agent_that_is_confined_cannot_read_the_check_and_its_notebook_is_verified(
-    tmp_path: Path, task: Write, agent: Write, evaluate: Eval
-) -> None:
+def test_confined_agent_cannot_read_the_check(tmp_path: Path, task: Write, agent: Write, evaluate: Eval) -> None:
     """A notebook that the agent writes without tools is verified, too."""
     folder = task("write", "def check(run):\n    return run.verified is False and bool(run.findings)\n")
     hidden = folder / "check.py"

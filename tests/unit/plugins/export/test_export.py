@@ -128,7 +128,7 @@ def test_every_form_has_prompts_and_answers(source: Path, form: str) -> None:
     assert "done · allowed" in text or source == NOTEBOOK
 
 
-def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
+def test_cassette_export_shows_permissions_and_stop_reasons(tmp_path: Path) -> None:
     document = find(str(CASSETTE))
     answers = [entry for entry in document.entries if entry.kind == "answer"]
     assert [entry.stop_reason for entry in answers] == ["end_turn"] * 3
@@ -137,7 +137,7 @@ def test_a_cassettes_permissions_and_endings_are_told(tmp_path: Path) -> None:
     assert "/recorded/workspace" not in "".join(entry.source for entry in document.entries)
 
 
-def test_the_notebook_of_a_cassette_is_valid() -> None:
+def test_cassette_exports_as_a_valid_notebook() -> None:
     """Each prompt has a cell with its answer stored."""
     document = nbformat.reads(exported(find(str(CASSETTE)), "ipynb"), as_version=4)
     nbformat.validate(document)
@@ -148,18 +148,18 @@ def test_the_notebook_of_a_cassette_is_valid() -> None:
     assert all("text/markdown" in cell.outputs[0].data for cell in document.cells)
 
 
-def test_a_notebook_stays_itself() -> None:
+def test_notebook_exports_unchanged_as_a_notebook() -> None:
     assert json.loads(exported(find(str(NOTEBOOK)), "ipynb")) == json.loads(NOTEBOOK.read_text(encoding="utf-8"))
 
 
-def test_json_lines_are_entries() -> None:
+def test_json_lines_contain_each_prompt_and_answer() -> None:
     rows = [json.loads(line) for line in exported(find(str(CASSETTE)), "jsonl").splitlines()]
     assert [row["kind"] for row in rows] == ["prompt", "answer"] * 3
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 @pytest.mark.parametrize("kind", ["text", "answer", "prompt", "code", "output", "error"])
-def test_a_page_can_do_nothing(hostile: str, kind: str) -> None:
+def test_exported_page_has_no_active_content(hostile: str, kind: str) -> None:
     """Only prose is left of it, and open elements are closed."""
     entry = DocumentEntry(
         kind=kind,  # type: ignore[arg-type]
@@ -174,12 +174,11 @@ def test_a_page_can_do_nothing(hostile: str, kind: str) -> None:
 
 
 @given(st.text(alphabet="<>&\"'`/=[](){}!#|-~* \nadeistumry:;0x\\", max_size=60))
-def test_no_text_at_all_breaks_out(text: str) -> None:
-    """Characters in any order."""
+def test_any_text_becomes_harmless_html(text: str) -> None:
     assert inspect(markdown(text)) == []
 
 
-def test_the_pages_policy_allows_nothing_but_its_style() -> None:
+def test_page_policy_allows_only_its_own_style() -> None:
     """It contains no address."""
     html = page(find(str(NOTEBOOK)))
     policy = html.partition('Content-Security-Policy" content="')[2].partition('"')[0]
@@ -189,7 +188,7 @@ def test_the_pages_policy_allows_nothing_but_its_style() -> None:
     assert "<link" not in html
 
 
-def test_an_output_that_a_document_does_not_show_is_named(tmp_path: Path) -> None:
+def test_output_that_cannot_be_shown_is_named(tmp_path: Path) -> None:
     """HTML or SVG alone leaves a line; beside a picture or equivalent text they leave none."""
     mime_bundles = [
         {"text/html": "<b>bold</b>"},
@@ -211,7 +210,7 @@ def test_an_output_that_a_document_does_not_show_is_named(tmp_path: Path) -> Non
     ]
 
 
-def test_a_notebooks_own_heading_is_its_title() -> None:
+def test_heading_of_a_notebook_is_its_title() -> None:
     """The title appears once."""
     document = find(str(NOTEBOOK))
     assert document.title == "Your first ten minutes with agentnb"
@@ -220,7 +219,7 @@ def test_a_notebooks_own_heading_is_its_title() -> None:
     assert page(find(str(CASSETTE))).count("<h1>opencode</h1>") == 1
 
 
-def test_what_cannot_be_exported_says_why(tmp_path: Path) -> None:
+def test_invalid_source_is_refused_with_a_reason(tmp_path: Path) -> None:
     """An unknown name, another kind of file, a broken file."""
     with pytest.raises(UnknownSession, match="no file and no session"):
         find("nothing-of-that-name")
@@ -248,7 +247,7 @@ session.close()
 """
 
 
-def test_a_session_that_was_kept(tmp_path: Path) -> None:
+def test_stored_session_is_exported_by_its_id_prefix(tmp_path: Path) -> None:
     """Another process finds it by the beginning of its id."""
     log = str(tmp_path / "log.db")
     tab = run_script(TALK, str(tmp_path), AGENTNB_LOG=log).stdout.strip()
@@ -260,7 +259,7 @@ def test_a_session_that_was_kept(tmp_path: Path) -> None:
     assert str(tmp_path) not in done.stdout
 
 
-def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
+def test_hostile_session_exports_without_active_content(tmp_path: Path) -> None:
     """Its words are text in any form."""
     log = str(tmp_path / "log.db")
     text = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
@@ -276,7 +275,7 @@ def test_a_session_of_a_hostile_agent_can_do_nothing(tmp_path: Path) -> None:
     assert answer in nbformat.reads(forms["ipynb"], as_version=4).cells[-1].outputs[0].data["text/markdown"]
 
 
-def test_on_the_command_line(tmp_path: Path) -> None:
+def test_export_command_writes_to_a_file_or_stdout(tmp_path: Path) -> None:
     """It writes to a file or stdout, and exits with 1 on failure."""
     run_agentnb("export", str(CASSETTE), "--to", "html", "--output", str(tmp_path / "a.html"))
     assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")

@@ -12,7 +12,7 @@ __all__ = ["kernel"]
 FORMS = {"md": "# Fit\n", "html": "<!doctype html>", "jsonl": '{"kind"', "ipynb": '{\n "cells"'}
 
 
-def test_an_exported_session_is_the_document_that_a_shell_writes(kernel: MakeHost, tmp_path: Path) -> None:
+def test_page_exports_a_session_in_each_form(kernel: MakeHost, tmp_path: Path) -> None:
     """Credentials are removed in each form."""
     host = kernel()
     key = "ghp_" + "a1B2" * 9

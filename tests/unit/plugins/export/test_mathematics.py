@@ -39,7 +39,7 @@ def formulas(text: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", TEXTS["formulas"], ids=lambda case: case["text"])
-def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
+def test_formulas_are_recognized_as_in_the_chat(case: dict[str, Any]) -> None:
     """The front end's tests use the same table."""
     assert formulas(case["text"]) == case["formulas"]
     drawn = markdown(case["text"])
@@ -49,13 +49,13 @@ def test_a_formula_is_what_the_chat_takes_for_one(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("text", [*TEXTS["none"], f"${'x' * 6000}$"])
-def test_money_and_code_stay_as_they_are(text: str) -> None:
+def test_money_and_code_are_not_formulas(text: str) -> None:
     """Unclosed formulas and those that cross a blank line stay, too."""
     assert formulas(text) == []
     assert "<math" not in markdown(text)
 
 
-def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html() -> None:
+def test_most_of_300_formulas_are_drawn_without_links_or_html() -> None:
     """The front end's 300; the others stay source text."""
     drawn = [source for source in FORMULAS if mathml(source, is_display=True)]
     assert len(FORMULAS) == 300
@@ -94,7 +94,7 @@ def test_of_300_formulas_most_are_drawn_and_none_with_a_link_a_picture_or_html()
         ),
     ],
 )
-def test_a_formula_is_mathml_core(source: str, expected: str) -> None:
+def test_formula_becomes_mathml_core(source: str, expected: str) -> None:
     """Elements without styles; lengths up to 40 em."""
     assert mathml(source, is_display=False) == f"<math><mrow>{expected}</mrow></math>"
 
@@ -112,28 +112,28 @@ def test_a_formula_is_mathml_core(source: str, expected: str) -> None:
     ],
     ids=lambda source: source[:30],
 )  # fmt: skip
-def test_what_is_not_understood_or_too_large_is_not_drawn(source: str) -> None:
+def test_unknown_or_too_large_formulas_are_not_drawn(source: str) -> None:
     """The decision takes only a moment."""
     start = time.process_time()
     assert mathml(source, is_display=True) is None
     assert time.process_time() - start < LONG
 
 
-def test_a_formula_that_is_not_drawn_is_shown_as_it_was_written() -> None:
+def test_formula_that_is_not_drawn_shows_its_source() -> None:
     """Backslashes and stars stay."""
     assert markdown(r"See \(a_1*b*\nosuch<c\).") == "<p>See \\(a_1*b*\\nosuch&lt;c\\).</p>\n"
     assert markdown("$$\n\\nosuch\n- b\n$$") == "<p>$$\n\\nosuch\n- b\n$$</p>\n"
 
 
 @pytest.mark.parametrize("source", ["$$a<b$$", "$a<b$", r"\(a<b\)", "$$\na\n< b\n$$"])
-def test_a_formula_of_a_stored_answer_is_drawn(source: str) -> None:
+def test_formula_in_a_stored_answer_is_drawn(source: str) -> None:
     """A stored answer has references and other characters in place of some."""
     drawn = markdown(harmless(f"So\n\n{source}\n\nis"))
     assert "<mi>a</mi><mo>&lt;</mo><mi>b</mi>" in drawn
     assert markdown("$\\nosuch&lt;x$") == "<p>$\\nosuch&lt;x$</p>\n"
 
 
-def test_without_latex2mathml_formulas_stay_their_source() -> None:
+def test_formulas_show_their_source_without_latex2mathml() -> None:
     """Nothing fails, and the page does not mention it."""
     code = (
         "import sys\nsys.modules['latex2mathml'] = None\n"
@@ -161,7 +161,7 @@ def test_without_latex2mathml_formulas_stay_their_source() -> None:
     ],
     ids=lambda piece: piece[:9].encode("unicode_escape").decode(),
 )
-def test_many_signs_end(piece: str) -> None:
+def test_text_with_many_formula_signs_is_parsed_quickly(piece: str) -> None:
     """The search for a formula's end is short for each character."""
     start = time.process_time()
     text = piece * (200_000 // len(piece))
@@ -169,7 +169,7 @@ def test_many_signs_end(piece: str) -> None:
     assert time.process_time() - start < LONG
 
 
-def test_a_megabyte_of_macros_stays_text() -> None:
+def test_megabyte_of_macros_stays_text() -> None:
     """Built-in macros that become more than one character."""
     start = time.process_time()
     source = r"\dots\implies" * 80_000
@@ -189,7 +189,7 @@ PIECES = (
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from(["$", "$$", "$$\n"]))
-def test_formulas_of_pieces_of_any_kind_hold_nothing_but_mathematics(pieces: list[str], sign: str) -> None:
+def test_random_formulas_become_only_harmless_mathematics(pieces: list[str], sign: str) -> None:
     """Drawn or not, they fetch and run nothing and leave nothing open."""
     source = "".join(pieces)
     for is_display in (False, True):
@@ -199,7 +199,7 @@ def test_formulas_of_pieces_of_any_kind_hold_nothing_but_mathematics(pieces: lis
 
 @given(st.text(alphabet="<>&\"'`$\\()[]{}^_%#~ \nabfrctexml/=1-*|", max_size=80))
 @example("\\\n")
-def test_no_text_with_formulas_breaks_out(text: str) -> None:
+def test_any_text_with_formulas_becomes_harmless_html(text: str) -> None:
     """Characters in any order, with and without dollar signs."""
     assert inspect(markdown(text)) == []
     assert inspect(markdown(f"${text}$")) == []

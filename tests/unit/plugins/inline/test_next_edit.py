@@ -20,13 +20,10 @@ PATIENCE = 60
 
 
 def scripted(name: str, folder: Path) -> agentnb.Session:
-    """Starts a session with a scripted agent."""
     return agentnb.start(command=[sys.executable, str(ROOT / f"tests/agents/{name}.py")], cwd=folder)
 
 
-def test_agent_that_suggests_edits_completes_and_hears_what_became_of_it(
-    ask: Complete, by: Callable[..., None], tmp_path: Path
-) -> None:
+def test_agent_completes_code_and_learns_the_outcome(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
     """It hears of the cell once, then of its changes, and of each suggestion's end; a jump is not shown."""
     by("agent")
     with scripted("next_edits", tmp_path) as session:
@@ -53,7 +50,7 @@ def test_agent_that_suggests_edits_completes_and_hears_what_became_of_it(
     ]
 
 
-def test_agent_without_suggestions_is_named(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
+def test_error_says_that_the_agent_suggests_no_edits(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
     by("agent")
     assert ask("x").error.startswith("No running agent can complete code.")
     with scripted("echo", tmp_path) as session:
@@ -80,7 +77,7 @@ def edit(start: int, end: int, text: Any, line: int = 0) -> dict[str, Any]:
         ("nonsense", ""),
     ],
 )
-def test_only_what_inserts_at_the_cursor_is_shown(edits: Any, inserted: str) -> None:
+def test_only_insertions_at_the_cursor_are_shown(edits: Any, inserted: str) -> None:
     """Positions count UTF-16 units and may be invalid; another document or kind is not for the cell."""
     suggestion = {"kind": "edit", "uri": "u", "edits": edits}
     assert insertion(suggestion, "u", "a🐍", "d") == inserted

@@ -32,7 +32,6 @@ model = Model()
 
 
 def names() -> dict[str, Any]:
-    """Returns a notebook's names."""
     space: dict[str, Any] = {"__name__": "__main__"}
     exec(NOTEBOOK, space)  # noqa: S102 - as a notebook's cell
     return space
@@ -48,13 +47,13 @@ def names() -> dict[str, Any]:
         ("open('test.csv').read()", ["test.csv"]),
     ],
 )
-def test_what_the_metric_reads_is_held(tmp_path: Path, metric: str, held: list[str]) -> None:
+def test_metric_holds_the_objects_that_it_reads(tmp_path: Path, metric: str, held: list[str]) -> None:
     """Functions, tables, arrays, files and plain values that functions read; models and plain values are not held."""
     (tmp_path / "test.csv").write_text("1")
     assert sorted(Metric(metric, names(), tmp_path, None).held.names) == sorted(held)
 
 
-def test_equal_values_have_one_hash_and_others_another() -> None:
+def test_only_equal_values_have_the_same_hash() -> None:
     frame = pd.DataFrame({"x": [1, 2], "y": ["a", None], "z": pd.Categorical(["u", "v"])}, index=[3, 4])
     others = [
         frame.assign(x=[1, 3]),
@@ -86,7 +85,7 @@ def test_equal_values_have_one_hash_and_others_another() -> None:
     assert digest_of(cycle) != digest_of([1, [1]])
 
 
-def test_code_is_compared_and_not_its_place() -> None:
+def test_hash_of_a_function_depends_only_on_its_code() -> None:
     def defined(text: str) -> Any:
         space: dict[str, Any] = {"__name__": "__main__"}
         exec(text, space)  # noqa: S102 - as a notebook's cell
@@ -99,7 +98,7 @@ def test_code_is_compared_and_not_its_place() -> None:
     assert digest_of(statistics.mean) != digest_of(statistics.median)
 
 
-def test_a_file_and_a_folder_have_a_hash_of_their_contents(tmp_path: Path) -> None:
+def test_hash_of_a_folder_changes_with_its_contents(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data/a.csv").write_text("1")
     before = digest_of_file(tmp_path / "data")
@@ -108,6 +107,6 @@ def test_a_file_and_a_folder_have_a_hash_of_their_contents(tmp_path: Path) -> No
     assert digest_of_file(tmp_path / "data") != before
 
 
-def test_what_cannot_be_hashed_is_said() -> None:
+def test_value_that_cannot_be_hashed_raises_an_error() -> None:
     with pytest.raises(agentnb.UsageError, match="A generator cannot be hashed"):
         digest_of(each for each in [1])

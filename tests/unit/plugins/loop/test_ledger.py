@@ -30,7 +30,7 @@ def opened(folder: Path, **options: bool) -> Ledger:
     return Ledger({**os.environ, "AGENTNB_LOG": str(folder / "sessions.db")}, **options)
 
 
-def test_a_ledger_is_taken_up_again_without_secrets(tmp_path: Path) -> None:
+def test_ledger_reopens_a_loop_without_its_secrets(tmp_path: Path) -> None:
     ledger = opened(tmp_path)
     spec = SPEC.__class__(
         prompt="p", metric="m", limits=LoopLimits(tries=1), options={"agent": "claude", "env": {"KEY": "s3cret"}}
@@ -56,7 +56,7 @@ def test_a_ledger_is_taken_up_again_without_secrets(tmp_path: Path) -> None:
             again.reopen(loop, folder)
 
 
-def test_a_loop_that_another_process_runs_is_known(tmp_path: Path) -> None:
+def test_loop_running_in_another_process_is_detected(tmp_path: Path) -> None:
     ours = this_process()
     assert not SPEC.is_running_elsewhere
     program = (
@@ -81,7 +81,7 @@ def test_deleting_old_batches_deletes_old_loops(tmp_path: Path) -> None:
     assert (len(ended.rows()), len(running.rows())) == (0, 1)
 
 
-def test_arguments_that_cannot_be_kept_are_said(tmp_path: Path) -> None:
+def test_loop_refuses_arguments_that_cannot_be_stored(tmp_path: Path) -> None:
     spec = LoopSpec(prompt="", metric="", limits=LoopLimits(), options={"permissions": print})
     with pytest.raises(agentnb.UsageError, match="only plain values"):
         opened(tmp_path).create("/work", spec)
@@ -104,7 +104,7 @@ print(len(ledger.rows()) == number)
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux only: a small disk is mounted")
-def test_a_full_disk_is_said_and_what_was_written_is_there(tmp_path: Path) -> None:
+def test_full_disk_raises_an_error_and_keeps_written_rows(tmp_path: Path) -> None:
     mount = 'mount -t tmpfs -o size=900k agentnb "$1" && exec "$0" -c "$2" "$1"'
     words = ["unshare", "--mount", "--map-root-user", "sh", "-c", mount, sys.executable, str(tmp_path), SMALL_DISK]
     ran = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
@@ -143,7 +143,7 @@ class Elements(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_nothing_that_an_agent_says_is_markup() -> None:
+def test_ledger_escapes_text_of_agents() -> None:
     rows = [
         LoopTry(number=1, state="kept", idea=HOSTILE, values=(0.7,), agent=HOSTILE),
         LoopTry(number=2, state="failed", idea=HOSTILE, why=HOSTILE, changes=HOSTILE),
@@ -154,14 +154,14 @@ def test_nothing_that_an_agent_says_is_markup() -> None:
     assert not elements.names & {"script", "img"}
 
 
-def test_the_plot_has_words_for_those_who_do_not_see_it() -> None:
+def test_plot_has_a_description_for_screen_readers() -> None:
     html = html_of(view(LoopTry(number=1, state="kept", idea="more trees", values=(0.9,))))
     assert '<svg role="img" aria-label="The metric of 2 tries; filled points were kept. auc: 0.5 → 0.9' in html
     assert "<title>Try 1: 0.9 (kept) more trees</title>" in html
     assert "<svg" not in html_of(view())  # no plot for one point
 
 
-def test_a_long_ledger_shows_its_latest_rows() -> None:
+def test_long_ledger_shows_its_latest_rows() -> None:
     rows = [LoopTry(number=number, state="kept", values=(0.5 + number / 1e4,)) for number in range(1, 500)]
     ledger = view(*rows)
     assert "470 earlier rows" in html_of(ledger)
@@ -180,7 +180,7 @@ def test_a_long_ledger_shows_its_latest_rows() -> None:
         (f"Idea: {'x' * 500}", f"{'x' * 119}…"),
     ],
 )
-def test_an_idea_is_the_agents_own_short_words(text: str, idea: str) -> None:
+def test_idea_is_taken_from_the_agents_answer(text: str, idea: str) -> None:
     assert idea_of(text) == idea
 
 
@@ -188,13 +188,13 @@ def test_an_idea_is_the_agents_own_short_words(text: str, idea: str) -> None:
     ("text", "says"),
     [("--tries many x", "not a number"), ("--untill 7 x", "no option --untill"), ("--metric", "needs a value")],
 )
-def test_a_magic_that_makes_no_sense_is_said(text: str, says: str) -> None:
+def test_invalid_options_of_the_magic_are_refused(text: str, says: str) -> None:
     with pytest.raises(agentnb.UsageError, match=says):
         read_options(text)
 
 
 @pytest.mark.parametrize("option", ["-k", "-t x", "--freedom ask", "--permissions ask", "-c df"])
-def test_an_option_that_no_try_has_is_refused(option: str) -> None:
+def test_loop_refuses_options_that_it_does_not_support(option: str) -> None:
     arguments = parse(f"{option} loop --metric auc Improve it")
     with pytest.raises(agentnb.UsageError, match=rf"%agent loop takes no {option.split(maxsplit=1)[0]}\. "):
         loop_of(arguments, None, Agentnb())

@@ -35,7 +35,7 @@ def standing(**fields: object) -> Standing:
         (datetime(2027, 2, 3, 7), 3, 7),  # noqa: DTZ001 - as users write it
     ],
 )
-def test_a_time_is_the_next_one_of_the_clock_or_a_day(until: object, day: int, hour: int) -> None:
+def test_until_accepts_a_time_of_day_or_a_date(until: object, day: int, hour: int) -> None:
     seconds = read_until(until, NOW)
     assert seconds is not None
     moment = datetime.fromtimestamp(seconds, timezone.utc)
@@ -43,7 +43,7 @@ def test_a_time_is_the_next_one_of_the_clock_or_a_day(until: object, day: int, h
 
 
 @pytest.mark.parametrize("until", ["seven", "25:00", "2026-01-01", 7, "2027-01-30 22:30"])
-def test_a_time_that_is_none_or_past_is_said(until: object) -> None:
+def test_until_refuses_an_invalid_or_past_time(until: object) -> None:
     with pytest.raises(agentnb.UsageError, match=r"is not a time|is in the past"):
         read_until(until, NOW)
 
@@ -58,12 +58,12 @@ def test_a_time_that_is_none_or_past_is_said(until: object) -> None:
         ({"budget": "5 apples"}, "apples"),
     ],
 )
-def test_limits_that_make_no_sense_are_named(limits: dict[str, object], says: str) -> None:
+def test_invalid_limits_are_named_in_the_error(limits: dict[str, object], says: str) -> None:
     with pytest.raises(agentnb.UsageError, match=says):
         check_limits(LoopLimits(**limits))  # type: ignore[arg-type]
 
 
-def test_going_on_adds_as_much_again() -> None:
+def test_continuing_extends_the_limit_that_was_reached() -> None:
     check = LimitCheck(LoopLimits(tries=3, budget="100 tokens", patience=2, until=50.0))
     for reached_at, more in (
         (standing(), "3 tries"),

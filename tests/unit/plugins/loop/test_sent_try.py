@@ -25,7 +25,7 @@ from agentnb.plugins.loop.sent_try import (
 )
 
 
-def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:
+def test_files_and_links_arrive_unchanged(tmp_path: Path) -> None:
     """Git's own folder is left out and, where others may read the files, secrets."""
     home, there = tmp_path / "home", tmp_path / "there"
     for name in ("a.txt", "sub/run.sh", ".git/HEAD", ".env"):
@@ -44,7 +44,7 @@ def test_files_and_links_arrive_as_they_were_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../out.txt", "/etc/out.txt", "away/out.txt", "", "."])
-def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path, path: str) -> None:
+def test_file_outside_the_workspace_is_refused(tmp_path: Path, path: str) -> None:
     """Its path or a link that the try made before leads out."""
     there, away = tmp_path / "there", tmp_path / "outside"
     there.mkdir()
@@ -54,7 +54,7 @@ def test_a_file_that_leads_out_of_the_workspace_is_refused(tmp_path: Path, path:
     assert list(away.iterdir()) == []
 
 
-def test_a_link_is_replaced_and_nothing_is_written_through_it(tmp_path: Path) -> None:
+def test_file_replaces_a_link_instead_of_writing_through_it(tmp_path: Path) -> None:
     there, secret = tmp_path / "there", tmp_path / "secret"
     there.mkdir()
     secret.write_text("mine")
@@ -67,7 +67,7 @@ def names(**values: Any) -> dict[str, Any]:
     return {"get_ipython": lambda: SimpleNamespace(user_ns_hidden={"get_ipython": None}), **values}
 
 
-def test_variables_are_as_at_home_and_large_tables_those_that_the_cells_made(tmp_path: Path) -> None:
+def test_variables_are_restored_around_existing_large_tables(tmp_path: Path) -> None:
     """Extra names are removed; a reference to a large table leads to the existing one."""
     large, box = np.arange(300_000), tmp_path / "state"
     home = names(x=1, large=large, pair=[large], small=np.array([1]))
@@ -85,7 +85,7 @@ def test_variables_are_as_at_home_and_large_tables_those_that_the_cells_made(tmp
     assert there["pair"][0] is there["large"]
 
 
-def test_what_cannot_be_pickled_is_to_come_from_the_cells(tmp_path: Path) -> None:
+def test_variables_that_cannot_be_pickled_come_from_cells(tmp_path: Path) -> None:
     box, home = str(tmp_path / "state"), {"lock": threading.Lock(), "key": "sk-ant-api03-" + "a1B2" * 24}
     packed = pack(box, home, home, set())
     assert packed.secrets == ("key",)
@@ -94,7 +94,7 @@ def test_what_cannot_be_pickled_is_to_come_from_the_cells(tmp_path: Path) -> Non
         unpack(box, packed.names, packed.digests, names())
 
 
-def test_cells_that_begin_work_of_agents_are_not_run() -> None:
+def test_cells_that_start_agents_are_not_run() -> None:
     sources = ["x = 1", "%load_ext agentnb", "  %agent hello", "from dask.distributed import Client", "agents = 3"]
     cells = [NotebookCell(id=str(at), kind="code", source=each, count=at) for at, each in enumerate(sources, 1)]
     assert cells_to_run(cells) == {1: "x = 1", 5: "agents = 3"}

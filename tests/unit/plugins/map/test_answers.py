@@ -45,7 +45,7 @@ class Model(pydantic.BaseModel):
         ({"type": "array", "items": {"type": "integer"}}, "so [1]", [1]),
     ],
 )
-def test_an_answer_is_read_as_what_is_wanted(output: Any, text: str, expected: Any) -> None:
+def test_answer_is_converted_to_the_output_type(output: Any, text: str, expected: Any) -> None:
     """Stored as JSON, it is read as the same value."""
     wanted = Wanted(output)
     assert wanted.read(text) == expected
@@ -62,8 +62,7 @@ def test_an_answer_is_read_as_what_is_wanted(output: Any, text: str, expected: A
         ({"type": "array", "items": {"type": "integer"}}, '["a"]', r"\$\[0\]: 'a' is not of type 'integer'"),
     ],
 )
-def test_an_answer_that_does_not_fit_is_told_with_what_is_wrong(output: Any, text: str, message: str) -> None:
-    """The agent gets the message."""
+def test_correction_names_the_error_of_an_invalid_answer(output: Any, text: str, message: str) -> None:
     wanted = Wanted(output)
     with pytest.raises(AnswerUnfit, match=message) as failed:
         wanted.read(text)
@@ -71,20 +70,20 @@ def test_an_answer_that_does_not_fit_is_told_with_what_is_wrong(output: Any, tex
 
 
 @pytest.mark.parametrize("output", [object(), "text", {"type": "no type"}])
-def test_what_is_no_type_is_refused(output: Any) -> None:
+def test_invalid_output_type_is_refused(output: Any) -> None:
     """The error comes before any prompt."""
     with pytest.raises(UsageError):
         Wanted(output)
 
 
 @given(st.text(max_size=300), st.lists(st.integers(min_value=-(2**53), max_value=2**53)))
-def test_a_list_is_found_in_any_text_without_brackets(around: str, value: list[int]) -> None:
+def test_list_is_found_in_any_text_without_brackets(around: str, value: list[int]) -> None:
     words = "".join(each for each in around if each not in '[]{}"`0123456789')
     assert Wanted(list[int]).read(f"{words}{value}") == value
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{" * 100_000, '{"a":' * 50_000, "[1," * 50_000])
-def test_an_answer_that_nests_without_end_does_not_fit(text: str) -> None:
+def test_deeply_nested_answer_does_not_fit_the_type(text: str) -> None:
     """It is not read for ever."""
     with pytest.raises(AnswerUnfit):
         Wanted(list[int]).read(text)

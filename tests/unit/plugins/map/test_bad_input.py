@@ -83,7 +83,7 @@ def test_memory_does_not_grow_with_the_number_of_inputs(tmp_path: Path, log: Pat
     assert (log.read_text().count("\n") if log.exists() else 0) == (number if how == "asked" else 0)
 
 
-def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Path) -> None:
+def test_batch_answers_all_inputs_when_the_agent_keeps_dying(ask: Asks, log: Path) -> None:
     """The dead agent's inputs are asked again; each input has one result."""
     inputs = [f"n{each}" for each in range(30)]
     batch = ask(inputs, "{input}", "dies-every=7", concurrency=3, retries=10).wait()
@@ -94,7 +94,7 @@ def test_an_agent_that_dies_every_7th_time_answers_all_inputs(ask: Asks, log: Pa
     assert sum(each.attempts for each in batch.results) >= len(logged) > len(inputs)  # some died before they logged it
 
 
-def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:
+def test_batch_accepts_and_returns_rows_of_10_megabytes(ask: Asks) -> None:
     """Other cells of the table: missing values are empty, braces in a value are not fields."""
     rows = [{"text": "x" * MEGABYTES_10, "n": 1.0}, {"text": "{n} }{", "n": float("nan")}, {"text": None, "n": 2.0}]
     batch = ask(pd.DataFrame(rows), 'a {text} {{"n": {n}}}', concurrency=2).wait()
@@ -105,7 +105,7 @@ def test_rows_of_10_megabytes_are_asked_and_kept(ask: Asks) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["no folder", "no database", "a folder", "of a newer agentnb"])
-def test_a_batch_whose_file_cannot_be_written_runs_and_says_that_it_cannot_be_resumed(
+def test_batch_runs_without_resume_when_its_file_is_unusable(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
     """No existing file changes; the error when resuming gives the reason."""
@@ -133,7 +133,7 @@ def test_a_batch_whose_file_cannot_be_written_runs_and_says_that_it_cannot_be_re
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the superuser's rights are given up by Linux's calls")
-def test_a_batch_with_a_read_only_log_runs_and_says_that_it_cannot_be_resumed(tmp_path: Path, log: Path) -> None:
+def test_batch_runs_without_resume_when_its_log_is_read_only(tmp_path: Path, log: Path) -> None:
     """It runs in a process without the superuser's rights, which would let it write to read-only files."""
     (tmp_path / "workspace").mkdir()
     kept = tmp_path / "log/sessions.db"
@@ -154,7 +154,7 @@ def test_a_batch_with_a_read_only_log_runs_and_says_that_it_cannot_be_resumed(tm
     assert batch_file(kept).read_bytes() == b""
 
 
-def test_two_batches_at_once_have_their_own_answers(ask: Asks, log: Path) -> None:
+def test_batches_at_the_same_time_have_separate_answers(ask: Asks, log: Path) -> None:
     """Equal inputs too; they share the agent's process and end in any order."""
     batches = [ask([f"n{each}" for each in range(8)], f"{name} {{input}}", concurrency=4) for name in ("one", "two")]
     for name, batch in zip(("one", "two"), batches, strict=True):
@@ -163,7 +163,7 @@ def test_two_batches_at_once_have_their_own_answers(ask: Asks, log: Path) -> Non
     assert len(log.read_text().splitlines()) == len(set(log.read_text().splitlines())) == 16
 
 
-def test_an_input_that_is_no_row_ends_the_batch_and_names_its_place(ask: Asks) -> None:
+def test_batch_stops_at_an_input_without_the_required_field(ask: Asks) -> None:
     """The finished answers stay."""
     batch = ask([{"text": "a"}, {"other": "b"}], "{text}", concurrency=1)
     with pytest.raises(UsageError, match="the input has no 'text'"):

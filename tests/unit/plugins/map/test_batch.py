@@ -29,7 +29,7 @@ class Label:
     score: int
 
 
-def test_answers_come_in_the_order_of_the_inputs(ask: Asks, log: Path) -> None:
+def test_answers_have_the_order_of_the_inputs(ask: Asks, log: Path) -> None:
     """Each equal input is asked; the answers fit into a column of their data frame."""
     table = pd.DataFrame({"text": ["a", "b", "a", "d", "e"]}, index=list("vwxyz"))
     batch = ask(table, "{text}", concurrency=3)
@@ -44,13 +44,13 @@ def test_answers_come_in_the_order_of_the_inputs(ask: Asks, log: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 7])
-def test_a_batch_of_any_length_ends(ask: Asks, number: int) -> None:
+def test_batch_of_any_length_ends(ask: Asks, number: int) -> None:
     assert list(ask([f"n{each}" for each in range(number)])) == [f"said n{each}" for each in range(number)]
     lazy = ask(f"n{each}" for each in range(number))
     assert (len(lazy), list(lazy)) == (number, [f"said n{each}" for each in range(number)])
 
 
-def test_results_come_as_they_end(ask: Asks) -> None:
+def test_each_result_is_returned_once_as_it_completes(ask: Asks) -> None:
     """Each comes once, in blocking and async code; the batch can be awaited."""
 
     async def main() -> tuple[list[int], int]:
@@ -62,7 +62,7 @@ def test_results_come_as_they_end(ask: Asks) -> None:
     assert asyncio.run(main()) == ([0, 1, 2], 3)
 
 
-def test_an_answer_of_another_form_is_asked_for_once_more(ask: Asks) -> None:
+def test_batch_asks_once_more_for_an_answer_of_the_wrong_type(ask: Asks) -> None:
     """The same session gets the error; the value has the wanted type."""
     batch = ask(["json-late"], output=Label)
     assert list(batch) == [Label("good", 3)]
@@ -71,7 +71,7 @@ def test_an_answer_of_another_form_is_asked_for_once_more(ask: Asks) -> None:
     assert (failed[0], failed.failures) == (None, {"answer does not fit": 1})
 
 
-def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks) -> None:
+def test_progress_groups_failures_by_reason_and_latest_answers(ask: Asks) -> None:
     """Each reason has its number and some of its rows."""
     batch = ask(["a", "fail", *["wait"] * 12, "b"], on_error="keep", retries=0, timeout=3.0, concurrency=15).wait()
     timeout, other, answers = groups_of(batch)
@@ -84,7 +84,7 @@ def test_rows_are_shown_with_failures_by_reason_and_the_latest_answers(ask: Asks
     assert all(each["opens"] for group in (timeout, other, answers) for each in group["rows"])
 
 
-def test_conversations_of_a_batch_are_archived_when_their_rows_end_and_open_from_their_rows(ask: Asks) -> None:
+def test_batch_archives_its_conversations_and_rows_open_them(ask: Asks) -> None:
     """The history has room for a person's conversations; one opened from its row stays archived."""
     batch = ask(["a", "fail", "c"], on_error="keep", retries=0).wait()
     titles = {"a · 0", "fail · 1", "c · 2"}
@@ -95,7 +95,7 @@ def test_conversations_of_a_batch_are_archived_when_their_rows_end_and_open_from
     opened.close()
 
 
-def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:
+def test_failure_ends_the_batch_unless_on_error_is_keep(ask: Asks, log: Path) -> None:
     """With on_error="keep" the others are answered; otherwise reading it raises an error with advice."""
     kept = ask(["a", "fail", "c"], on_error="keep", retries=1).wait()
     assert list(kept) == ["said a", None, "said c"]
@@ -111,14 +111,14 @@ def test_a_failure_ends_the_batch_or_is_kept(ask: Asks, log: Path) -> None:
     assert log.read_text() == "fail\n"
 
 
-def test_an_agent_that_dies_is_started_again(ask: Asks, tmp_path: Path) -> None:
+def test_batch_restarts_an_agent_that_dies(ask: Asks, tmp_path: Path) -> None:
     """Its inputs are asked again."""
     inputs = [f"die-once {tmp_path / each}" if number % 3 == 0 else each for number, each in enumerate("abcdefg")]
     answers = list(ask(inputs, concurrency=2, retries=4))
     assert answers == [f"said {each}" for each in inputs]
 
 
-def test_a_busy_model_is_asked_again_after_a_pause(ask: Asks) -> None:
+def test_batch_asks_a_busy_model_again_after_a_pause(ask: Asks) -> None:
     """This is not a failure; a model that stays busy is."""
     batch = ask(["busy one 2", "busy two 1"], retries=0)
     assert list(batch) == ["said busy one 2", "said busy two 1"]
@@ -127,7 +127,7 @@ def test_a_busy_model_is_asked_again_after_a_pause(ask: Asks) -> None:
     assert never.failures == {"model is busy": 1}
 
 
-def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> None:
+def test_input_that_times_out_fails_without_stopping_others(ask: Asks) -> None:
     batch = ask(["wait", "b"], timeout=3.0, retries=0, on_error="keep", concurrency=1).wait()
     assert (list(batch), batch.failures) == ([None, "said b"], {"timeout": 1})
 
@@ -145,14 +145,14 @@ def test_an_input_that_takes_too_long_fails_and_the_others_go_on(ask: Asks) -> N
         ("a", {"budget": "2 turns"}, "The batch's budget of 2 turns is used up. Resume it with a larger budget."),
     ],
 )
-def test_a_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], reason: str) -> None:
+def test_batch_ends_at_its_limits(ask: Asks, log: Path, word: str, limit: dict[str, Any], reason: str) -> None:
     """The rest is not asked; kept failures have None as answer."""
     batch = ask([word] * 5, concurrency=1, retries=0, on_error="keep", **limit).wait()
     assert (len(log.read_text().splitlines()), batch.stopped) == (2, reason)
     assert list(batch)[2:] == [None] * 3
 
 
-def test_a_batch_stopped_in_its_turns_by_its_budget_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+def test_batch_stopped_by_its_budget_resumes_with_a_larger_one(tmp_path: Path) -> None:
     """Running turns are cancelled; earlier costs count; a replay costs nothing."""
     inputs, recorded = ["cost 1", "cost 5;wait", "cost 1;tokens 1 1"], tmp_path / "answers.jsonl"
     options: dict[str, Any] = {"command": SPENDS, "cwd": tmp_path, "progress": False, "concurrency": 1}
@@ -172,7 +172,7 @@ def test_a_batch_stopped_in_its_turns_by_its_budget_goes_on_with_a_larger_one(tm
         agentnb.map("{input}", inputs, budget="much", **options)
 
 
-def test_a_batch_that_was_cancelled_is_resumed_with_what_is_missing(ask: Asks, log: Path) -> None:
+def test_cancelled_batch_resumes_with_the_missing_inputs(ask: Asks, log: Path) -> None:
     """The prompt's text decides, not its place: a moved input is not asked again, a changed one is."""
     batch = ask(["a", "b", "wait", "c"], concurrency=1)
     assert batch[1] == "said b"
@@ -186,14 +186,14 @@ def test_a_batch_that_was_cancelled_is_resumed_with_what_is_missing(ask: Asks, l
     assert resumed.id == batch.id
 
 
-def test_what_failed_is_asked_again_by_retry(ask: Asks, tmp_path: Path) -> None:
+def test_retry_asks_failed_inputs_again(ask: Asks, tmp_path: Path) -> None:
     batch = ask(["a", f"die-once {tmp_path / 'once'}", "c"], retries=0, on_error="keep", concurrency=1).wait()
     assert batch.counts == {"running": 0, "done": 2, "failed": 1, "cancelled": 0}
     assert batch.retry().wait(check=True)[1].startswith("said die-once")
     assert [each.attempts for each in batch.results] == [1, 2, 1]
 
 
-def test_an_error_of_the_inputs_comes_through(ask: Asks) -> None:
+def test_error_raised_by_the_inputs_reaches_the_caller(ask: Asks) -> None:
     """Earlier answers are kept."""
 
     def broken() -> Iterator[str]:
@@ -208,8 +208,7 @@ def test_an_error_of_the_inputs_comes_through(ask: Asks) -> None:
         ask([{"other": 1}], "{text}").wait()
 
 
-def test_wrong_arguments_are_told_before_anything_is_asked(tmp_path: Path) -> None:
-    """The error says what is right."""
+def test_invalid_arguments_are_refused_before_any_prompt(tmp_path: Path) -> None:
     wrong: list[tuple[type[Exception], dict[str, Any]]] = [
         (UnknownAgent, {"agent": "nobody"}),
         (UsageError, {"concurrency": 0}),
@@ -227,7 +226,7 @@ def test_wrong_arguments_are_told_before_anything_is_asked(tmp_path: Path) -> No
         agentnb.map(5, ["a"])  # type: ignore[call-overload]
 
 
-def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
+def test_isolated_inputs_return_changes_of_separate_workspaces(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder itself changes on request only, and not over other changes."""
@@ -247,7 +246,7 @@ def test_isolated_inputs_have_a_workspace_each_and_hand_their_changes_back(
     assert ask(["where"], cwd="shared").wait().result(0).changes == ()
 
 
-def test_an_isolated_input_that_fails_hands_its_changes_back_too(
+def test_failed_isolated_input_also_returns_its_changes(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are those of the last try; the state is failed, and the folder is unchanged."""
@@ -265,7 +264,7 @@ def test_several_processes_share_the_inputs(ask: Asks) -> None:
     assert list(ask(inputs, concurrency=3, processes=3)) == [f"said {each}" for each in inputs]
 
 
-def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
+def test_compare_agents_reports_agreement_and_majority(tmp_path: Path) -> None:
     """Case and the last full stop do not count."""
     agents = [{"agent": "eliza", "name": each} for each in ("one", "two")]
     compared = agentnb.compare_agents("/say {input}.", agents, ["Yes", "no"], cwd=tmp_path).wait()
@@ -280,7 +279,7 @@ def test_agents_are_compared_side_by_side(tmp_path: Path) -> None:
     assert before.wait().majority == ["Yes."]
 
 
-def test_answer_that_the_check_does_not_accept_is_asked_for_again_with_what_is_wrong(ask: Asks, log: Path) -> None:
+def test_batch_asks_again_when_the_check_rejects_an_answer(ask: Asks, log: Path) -> None:
     """The agent gets a data check's cause without values; after the last try the input has failed."""
     table = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=9), "sold": range(9)})
 
@@ -296,7 +295,7 @@ def test_answer_that_the_check_does_not_accept_is_asked_for_again_with_what_is_w
     assert (batch[0], batch.result(0).error) == (None, "no")
 
 
-def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorded_anew(
+def test_batch_records_only_inputs_missing_from_its_cassette(
     ask: Asks, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A replay needs no agent, and an unrecorded answer is an error; recording drops unused answers."""
@@ -325,7 +324,7 @@ def test_recorded_answers_are_not_asked_for_and_a_changed_input_alone_is_recorde
 
 
 @pytest.mark.parametrize("mode", ["auto", "record"])
-def test_batches_that_end_in_any_order_are_all_in_their_cassette(
+def test_cassette_holds_batches_that_end_in_any_order(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     """Some have the same prompt for other inputs."""
@@ -354,7 +353,7 @@ def test_credentials_are_not_recorded(ask: Asks, tmp_path: Path) -> None:
     assert secret not in cassette.read_text()
 
 
-def test_rows_of_batches_are_counted_and_deleted_with_the_log(ask: Asks) -> None:
+def test_storage_counts_and_deletes_rows_of_batches(ask: Asks) -> None:
     """Rows of a running batch are not."""
     done, runs = ask(["a secret question"]).wait(), ask(["wait"], concurrency=1)
     while not runs.counts["running"]:
@@ -408,7 +407,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, ask: Asks) -> None:
+def test_interrupt_cancels_running_inputs_and_keeps_answers(tmp_path: Path, ask: Asks) -> None:
     """Another kernel asks the rest."""
     words = [sys.executable, "-c", INTERRUPTED, sys.executable, str(MOODY), f"log={tmp_path / 'asked.txt'}"]
     ran = subprocess.run(words, cwd=tmp_path / "workspace", capture_output=True, text=True, check=False)
@@ -421,7 +420,7 @@ def test_an_interrupt_cancels_what_runs_and_keeps_what_is_done(tmp_path: Path, a
     assert (tmp_path / "asked.txt").read_text().split().count("a") == 1
 
 
-def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+def test_cancel_ends_a_batch_with_an_unresponsive_agent(tmp_path: Path) -> None:
     """It neither answers nor listens; its inputs are cancelled and can be asked again."""
     deaf = [sys.executable, str(MOODY.with_name("deaf.py"))]
     batch = agentnb.map("{input}", ["a", "b", "c"], command=deaf, cwd=tmp_path, concurrency=2, progress=False)
@@ -433,7 +432,7 @@ def test_a_batch_whose_agent_does_not_react_ends_when_it_is_cancelled(tmp_path: 
     assert [(each.number, each.state) for each in batch.results] == [(0, "cancelled"), (1, "cancelled")]
 
 
-def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
+def test_attachments_of_a_prompt_function_reach_the_agent(tmp_path: Path) -> None:
     """A function returns the prompt and its attachments: here a file for each row."""
     for name in ("one", "two"):
         (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")
@@ -446,7 +445,7 @@ def test_what_a_prompt_mentions_reaches_the_agent(tmp_path: Path) -> None:
     assert [name in text for name, text in zip(("one.txt", "two.txt"), answers, strict=True)] == [True, True]
 
 
-def test_a_data_frame_has_what_each_input_took(ask: Asks) -> None:
+def test_data_frame_has_cost_and_time_of_each_input(ask: Asks) -> None:
     """Text, value, state, error, tries, costs, seconds and conversation; None if the agent does not report it."""
     frame = ask(["cost", "fail"], on_error="keep", retries=0).wait().to_frame()
     first, second = frame.iloc[0], frame.iloc[1]
@@ -466,7 +465,7 @@ agentnb.map("{input}", ["a", "fail", "c"], command=sys.argv[1:], on_error="keep"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
-def test_a_terminal_shows_a_bar_that_ends_with_the_batch(tmp_path: Path) -> None:
+def test_terminal_shows_a_progress_bar_until_the_batch_ends(tmp_path: Path) -> None:
     """It is on stderr with the progress; a program whose stderr is not a terminal shows none."""
     import pty
 

@@ -69,7 +69,6 @@ class Failures(RuleBasedStateMachine):
 
     @rule()
     def an_agent_dies(self) -> None:
-        """Kills any running agent."""
         for each in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 if str(MOODY) in each.cmdline():

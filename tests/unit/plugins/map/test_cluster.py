@@ -57,7 +57,7 @@ def cluster() -> Iterator[Any]:
         yield local_cluster
 
 
-def test_a_batch_on_a_cluster_gives_the_same_answers_in_order(ask: Asks, log: Path, cluster: Any) -> None:
+def test_cluster_batch_returns_answers_in_input_order(ask: Asks, log: Path, cluster: Any) -> None:
     """Failures and corrected answers too; the agents end with the batch, and no task holds a credential."""
     sees = SeesTasks(cluster.scheduler)
     cluster.scheduler.add_plugin(sees)
@@ -76,7 +76,7 @@ def test_a_batch_on_a_cluster_gives_the_same_answers_in_order(ask: Asks, log: Pa
     assert not any(each.startswith("agentnb-") for each in cluster.scheduler.worker_plugins)
 
 
-def test_dask_collections_are_inputs_a_part_at_a_time(ask: Asks, cluster: Any) -> None:
+def test_batch_accepts_dask_collections_as_inputs(ask: Asks, cluster: Any) -> None:
     """The labels stay."""
     table = pd.DataFrame({"text": list("abcd")}, index=list("wxyz"))
     frame = ask(dask_frame.from_pandas(table, npartitions=2), "{text}", executor=cluster).wait().to_frame()
@@ -88,7 +88,7 @@ def test_dask_collections_are_inputs_a_part_at_a_time(ask: Asks, cluster: Any) -
     ]
 
 
-def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(ask: Asks, cluster: Any) -> None:
+def test_batch_names_workers_that_cannot_run_the_agent(ask: Asks, cluster: Any) -> None:
     """Each is named with its faults; credentials are sent only encrypted, and the cluster must exist."""
     with pytest.raises(
         UsageError, match=r"(?s)nothing was sent to agents.*worker +machine +lacks\n(inproc.*no-such-agent.*){2}"
@@ -100,7 +100,7 @@ def test_workers_that_cannot_run_the_agent_are_named_before_anything_is_asked(as
         ask(["a"], executor=5)
 
 
-def test_a_cancelled_batch_ends_its_turns_on_workers(ask: Asks, log: Path, cluster: Any) -> None:
+def test_cancelled_batch_ends_its_turns_on_workers(ask: Asks, log: Path, cluster: Any) -> None:
     """The resumed batch asks the rest."""
     batch = ask(["a", "wait"], executor=cluster, concurrency=2)
     assert batch[0] == "said a"
@@ -112,7 +112,7 @@ def test_a_cancelled_batch_ends_its_turns_on_workers(ask: Asks, log: Path, clust
     assert log.read_text().split().count("a") == 1
 
 
-def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: Path) -> None:
+def test_finished_answer_is_kept_when_its_worker_ends(ask: Asks, log: Path, tmp_path: Path) -> None:
     """Another worker of the machine that gets the input does not ask again; nothing is left at the end."""
     command = (sys.executable, str(MOODY), f"log={log}")
     options = {
@@ -135,7 +135,7 @@ def test_a_finished_answer_outlives_its_worker(ask: Asks, log: Path, tmp_path: P
     assert log.read_text() == "a\n"
 
 
-def test_a_scheduler_that_comes_back_goes_on_and_one_that_does_not_ends_the_batch(ask: Asks, tmp_path: Path) -> None:
+def test_batch_continues_only_if_the_scheduler_returns(ask: Asks, tmp_path: Path) -> None:
     """Finished inputs stay finished."""
     options = {"n_workers": 1, "processes": False, "protocol": "tcp://", "dashboard_address": ":0"}
     once, twice = tmp_path / "once", tmp_path / "twice"
@@ -155,7 +155,7 @@ def test_a_scheduler_that_comes_back_goes_on_and_one_that_does_not_ends_the_batc
     assert [each.state for each in lost.results] == ["done", "cancelled"]
 
 
-def test_a_killed_worker_leaves_no_agent_and_one_result_for_each_input(ask: Asks, log: Path, tmp_path: Path) -> None:
+def test_killed_worker_leaves_no_agent_and_loses_no_result(ask: Asks, log: Path, tmp_path: Path) -> None:
     """Finished inputs are not asked again; a worker without agentnb is skipped, and named later."""
     running = tmp_path / "running"
     with contextlib.ExitStack() as stack:

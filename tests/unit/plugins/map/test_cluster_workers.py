@@ -47,7 +47,7 @@ def rules(folder: Path, workspace: Path, action: str) -> Path:
     return folder
 
 
-def test_workers_with_another_version_or_without_the_agent_are_named(
+def test_batch_names_workers_with_wrong_version_or_no_agent(
     ask: Asks, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any
 ) -> None:
     """Each is named with its faults; nothing is asked."""
@@ -71,7 +71,7 @@ def test_workers_with_another_version_or_without_the_agent_are_named(
 
 
 @pytest.mark.parametrize(("action", "answer"), [("allow", "I would go on."), ("deny", "I leave it.")])
-def test_the_policy_of_the_submitter_decides_on_a_worker(
+def test_policy_of_the_submitter_decides_on_a_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any, action: str, answer: str
 ) -> None:
     """The policy of the worker's user is ignored, which says the opposite here."""
@@ -86,7 +86,7 @@ def test_the_policy_of_the_submitter_decides_on_a_worker(
         assert batch[0].endswith(answer), batch[0]
 
 
-def test_the_settings_of_a_killed_worker_go_with_the_next_one(
+def test_next_worker_removes_settings_of_a_killed_worker(
     ask: Asks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Any
 ) -> None:
     """They are in Dask's folder for workers' files, and nobody else can read them."""
@@ -113,7 +113,7 @@ def test_the_settings_of_a_killed_worker_go_with_the_next_one(
             until(lambda: not settings())
 
 
-def test_a_cluster_that_adapts_begins_with_no_worker_and_goes_back_to_none(ask: Asks) -> None:
+def test_adaptive_cluster_starts_and_ends_without_workers(ask: Asks) -> None:
     """The batch waits for the first worker."""
     with LocalCluster(threads_per_worker=2, **EMPTY) as cluster:
         cluster.adapt(minimum=0, maximum=2, interval="50ms", wait_count=1)
@@ -123,7 +123,7 @@ def test_a_cluster_that_adapts_begins_with_no_worker_and_goes_back_to_none(ask: 
         assert list(ask(["a"], executor=cluster)) == ["said a"]
 
 
-def test_a_cluster_with_tls_is_talked_to_as_its_client_does(ask: Asks, tmp_path: Path) -> None:
+def test_batch_uses_the_tls_settings_of_client_and_cluster(ask: Asks, tmp_path: Path) -> None:
     """The client or cluster is given; a user without certificate gets an error."""
     openssl = shutil.which("openssl")
     if openssl is None:
@@ -149,7 +149,7 @@ def test_a_cluster_with_tls_is_talked_to_as_its_client_does(ask: Asks, tmp_path:
             ask(["c"], executor=cluster.scheduler_address)
 
 
-def test_two_batches_at_once_on_one_worker_have_their_own_answers(ask: Asks, cluster: Any) -> None:
+def test_batches_on_the_same_worker_have_separate_answers(ask: Asks, cluster: Any) -> None:
     """They share the copy of the submitter's settings."""
     with worker_of(cluster):
         batches = [ask(["a", "b"], f"{name} {{input}}", executor=cluster) for name in ("one", "two")]

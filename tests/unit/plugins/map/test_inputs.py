@@ -85,7 +85,7 @@ def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expec
         (lambda _: 5, ["a"], "The prompt of input 0 is int"),
     ],
 )
-def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: str) -> None:
+def test_invalid_prompts_and_inputs_are_reported(prompt: Any, inputs: Any, message: str) -> None:
     """The error names the existing fields; the call raises it unless only the rows can show it."""
     with pytest.raises(UsageError, match=message):
         list(input_prompts(prompt, inputs))
@@ -95,19 +95,19 @@ def test_what_cannot_become_a_prompt_is_told(prompt: Any, inputs: Any, message: 
 
 
 @given(st.text(), st.text(alphabet="{}ab\n"))
-def test_a_value_stands_in_the_prompt_as_it_is(value: str, around: str) -> None:
+def test_prompt_contains_input_values_unchanged(value: str, around: str) -> None:
     """Braces in a value are not fields, and braces without a name stay."""
     before, after = around.replace("{", "{{").replace("}", "}}"), "."
     made = next(input_prompts(f"{before}<{{input}}>{after}", [value])).text
     assert made == f"{around}<{value}>."
 
 
-def test_the_number_of_inputs_is_known_where_nothing_must_be_computed() -> None:
+def test_number_of_inputs_is_unknown_for_lazy_inputs() -> None:
     """Generators and Dask collections are iterated only as needed."""
     assert [length_of(each) for each in ([1, 2], TABLE, {"a": 1}, iter([1]), Parts([1]))] == [2, 2, 1, None, None]
 
 
-def test_inputs_that_can_be_gone_through_once_lose_none() -> None:
+def test_inputs_that_can_be_iterated_once_lose_no_element() -> None:
     """Reading the first one in advance would lose it."""
     prompts = input_prompts("Say {input}", Counted(iter("abc"), 3))
     assert [each.text for each in prompts] == ["Say a", "Say b", "Say c"]

@@ -35,7 +35,7 @@ INPUTS = 10
 ROUNDS = 15
 
 
-def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp_path: Path) -> None:
+def test_batches_read_while_running_keep_all_rows(tmp_path: Path) -> None:
     """Each batch has a connection to the one file."""
     environ = {"AGENTNB_LOG": str(tmp_path / "sessions.db")}
     over = threading.Event()
@@ -63,7 +63,7 @@ def test_batches_that_run_at_once_and_are_read_meanwhile_keep_all_their_rows(tmp
         each.close()
 
 
-def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp_path: Path) -> None:
+def test_query_for_equal_inputs_uses_the_primary_key(tmp_path: Path) -> None:
     """SQLite does not scan the whole batch for each input: a million would take days."""
     log = tmp_path / "sessions.db"
     BatchRows(None, "agent", "prompt", {"AGENTNB_LOG": str(log)}).close()
@@ -72,7 +72,7 @@ def test_equal_inputs_are_counted_by_what_they_ask_however_long_the_batch_is(tmp
     assert step[-1] == "SEARCH rows USING PRIMARY KEY (batch=? AND key=?)"
 
 
-def test_processes_that_begin_batches_in_one_new_file_at_once_keep_all_their_rows(tmp_path: Path) -> None:
+def test_processes_that_share_a_new_file_keep_all_rows(tmp_path: Path) -> None:
     """None fails because the file is locked, at its creation or later: its batch could not be resumed."""
     with contextlib.ExitStack() as stack:
         words = [sys.executable, "-c", NOTES, str(ROUNDS), str(INPUTS)]

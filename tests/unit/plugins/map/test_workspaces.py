@@ -30,7 +30,7 @@ def held(folder: Path) -> dict[str, bytes]:
 
 @settings(max_examples=examples(30))
 @given(FILES, FILES, st.sets(NAMES))
-def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
+def test_applied_changes_make_the_folder_equal_to_the_copy(
     tmp_path_factory: pytest.TempPathFactory, old: dict[str, bytes], written: dict[str, bytes], deleted: set[str]
 ) -> None:
     """Git's own files are copied but are not changes."""
@@ -49,7 +49,7 @@ def test_changes_that_are_put_back_make_the_folder_what_the_copy_was(
     assert not workspace.folder.exists()
 
 
-def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) -> None:
+def test_contents_of_secrets_and_large_files_are_not_kept(tmp_path: Path) -> None:
     """A link is copied as a link; contents that were not kept cannot be put back."""
     folder = filled(tmp_path / "folder", {".env": b"TOKEN=1", "a": b"1"})
     (folder / "link").symlink_to("a")
@@ -64,7 +64,7 @@ def test_secrets_large_files_and_links_are_named_and_not_kept(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["../out", "/out", "folder/../../out", "link/out", "."])
-def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: str) -> None:
+def test_changes_outside_the_folder_are_refused(tmp_path: Path, name: str) -> None:
     """A name or a link leads out; nothing is written."""
     folder = filled(tmp_path / "folder", {"a": b"1"})
     (folder / "link").symlink_to(tmp_path)
@@ -73,7 +73,7 @@ def test_changes_that_lead_out_of_the_folder_are_refused(tmp_path: Path, name: s
     assert not (tmp_path / "out").exists()
 
 
-def test_a_copy_that_is_renewed_is_as_it_was_copied_and_has_no_changes(tmp_path: Path) -> None:
+def test_renewed_copy_equals_the_folder_and_has_no_changes(tmp_path: Path) -> None:
     """It stays in the same place, where a kernel may use it."""
     workspace = IsolatedWorkspace(filled(tmp_path / "origin", {"a.txt": b"a", "sub/b.bin": b"b" * 2_000_000}))
     before = workspace.folder.stat().st_ino

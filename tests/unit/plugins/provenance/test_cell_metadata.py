@@ -31,7 +31,7 @@ LINES = (LineRange(1, 3, 0), LineRange(4, 4, None))
 SAVED = "claude sonnet-5.gguf 2026-11-18 0f3a91c2/77b01d4e 1-3 "
 
 
-def test_value_is_one_short_line_without_prompt_title_path_or_whole_ids_and_is_read_back() -> None:
+def test_metadata_is_one_short_line_without_prompt_or_path() -> None:
     """It is the same at each call: it holds nothing of a run."""
     saved = to_metadata(SOURCE, LINES, [TURN])
     assert saved.startswith(SAVED)
@@ -48,7 +48,7 @@ def test_value_is_one_short_line_without_prompt_title_path_or_whole_ids_and_is_r
     assert (cell.lines, cell.is_edited, turns[0].from_notebook) == (LINES, False, True)
 
 
-def test_lines_that_are_not_as_they_were_saved_are_not_claimed() -> None:
+def test_changed_lines_are_not_attributed_to_the_agent() -> None:
     """The cell still counts as the agent's, and as edited."""
     saved = to_metadata(SOURCE, LINES, [TURN])
     (cell,), _ = attributed([SavedCell(id="a", source=SOURCE.replace("y = 2", "y = 20"), saved=saved)], [])
@@ -57,7 +57,7 @@ def test_lines_that_are_not_as_they_were_saved_are_not_claimed() -> None:
     assert (cell.lines, cell.is_edited) == ((), True)
 
 
-def test_log_knows_better_than_the_notebook() -> None:
+def test_log_takes_precedence_over_notebook_metadata() -> None:
     """The log holds the conversation: its text in the cell is gone, whatever the metadata says."""
     saved = to_metadata(SOURCE, LINES, [TURN])
     kept = [TurnSteps(TURN, (TurnStep((CellChange("a", None, SOURCE),)),))]
@@ -77,20 +77,20 @@ def test_log_knows_better_than_the_notebook() -> None:
         "агент - - a/b 1 00000000",
     ],
 )
-def test_nonsense_claims_no_line(nonsense: str) -> None:
+def test_invalid_metadata_attributes_no_lines(nonsense: str) -> None:
     """Hand-written, cut or hostile values."""
     cells, _ = attributed([SavedCell(id="a", source=SOURCE, saved=nonsense)], [])
     assert all(each.lines == () and each.is_edited for each in cells)
 
 
 @given(st.text(max_size=200), st.text(max_size=50))
-def test_any_text_is_read_without_an_error(saved: str, source: str) -> None:
+def test_any_metadata_text_is_read_without_an_error(saved: str, source: str) -> None:
     """No name in it has a character that is special in HTML."""
     for each in from_metadata(saved, source):
         assert not set(each.turn.agent + each.turn.model + each.turn.session) & set("<>&\"'")
 
 
-def test_notebook_with_the_key_is_valid_and_a_rerun_or_an_edit_changes_one_line_of_a_cell_at_most(
+def test_metadata_key_changes_one_line_of_the_notebook_file(
     tmp_path: Path,
 ) -> None:
     """Jupyter writes the file and git compares it; empty metadata gets its braces once."""

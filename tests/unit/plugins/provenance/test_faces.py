@@ -55,7 +55,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_path: Path) -> None:
+def test_provenance_command_prints_a_table_json_or_prov(tmp_path: Path) -> None:
     """For a notebook of another machine only the metadata is known."""
     path = saved(tmp_path, code("x = 1", metadata={"agentnb": "claude sonnet-5 2026-11-28 aaaa/bbbb 1 f98c0e3b"}))
     done = command(tmp_path, path.name)
@@ -74,7 +74,7 @@ def test_command_prints_a_table_json_or_prov_and_says_what_is_no_notebook(tmp_pa
     assert "cannot be read" in command(tmp_path, "none.ipynb").stderr
 
 
-def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
+def test_notebook_without_log_and_metadata_has_no_rows(tmp_path: Path) -> None:
     """There is no log and no metadata; the magic gives the same."""
     path = saved(tmp_path, code("x = 1"))
     result = agentnb.provenance(path)
@@ -87,7 +87,7 @@ def test_notebook_of_which_nothing_is_known_has_no_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("log", ["off", "damaged", "missing"])
-def test_records_of_another_machine_and_damaged_ones_are_read_without_the_log(
+def test_foreign_and_damaged_records_are_read_without_a_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
 ) -> None:
     """The workspace is absent, contents are not stored, the log is corrupt; a duplicate has the same turn."""
@@ -123,14 +123,14 @@ def test_records_of_another_machine_and_damaged_ones_are_read_without_the_log(
         '{"cells": [' + '{"a": ' * 300 + "1" + "}" * 300 + "]}",
     ],
 )
-def test_corrupt_notebook_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+def test_corrupt_notebook_is_refused_with_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.ipynb"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"bad.ipynb is not a notebook"):
         agentnb.provenance(path)
 
 
-def test_table_and_html_show_text_of_agents_as_text() -> None:
+def test_html_escapes_text_of_agents() -> None:
     """Prompts, names and models are untrusted."""
     turn = ProvenanceTurn(session="a:/1", turn="t", agent="evil", model=HOSTILE, prompt=HOSTILE)
     html = result_of(turn, SavedCell(id="a", source="x = 1\ny = 2"), wrote="x = 1\ny = 2")._repr_html_()
@@ -138,7 +138,7 @@ def test_table_and_html_show_text_of_agents_as_text() -> None:
     assert "&lt;img" in html
 
 
-def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_conversation_says_so() -> None:
+def test_lines_are_found_in_each_cell_with_the_same_id() -> None:
     """Two cells have one id, and one cell has none."""
     gone = ProvenanceTurn(session="a:/1", turn="t", agent="old", is_kept=False)
     cells = [
@@ -151,7 +151,7 @@ def test_duplicated_ids_and_moved_lines_are_found_in_each_cell_and_a_deleted_con
     assert "its conversation was deleted, or is in another log" in repr(result)
 
 
-def test_two_thousand_cells_take_less_than_two_seconds() -> None:
+def test_attribution_of_2000_cells_takes_under_two_seconds() -> None:
     """The usual case: most cells are the user's, and an agent wrote fifty."""
     cells = [
         SavedCell(id=f"c{n}", source="\n".join(f"value_{n}_{k} = compute({k})" for k in range(20)))
@@ -164,7 +164,7 @@ def test_two_thousand_cells_take_less_than_two_seconds() -> None:
     assert time.perf_counter() - began < 2
 
 
-def test_prov_json_names_each_end_of_its_relations(tmp_path: Path) -> None:
+def test_prov_json_declares_both_ends_of_each_relation(tmp_path: Path) -> None:
     """Every name in a relation is declared; types are qualified names, as the specification requires."""
     result = result_of(TURN, SavedCell(id="a", source="x = 1\ny = 2", count=4), wrote="x = 1\ny = 2")
     document = result.as_prov()

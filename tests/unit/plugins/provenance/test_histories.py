@@ -22,7 +22,7 @@ def share_right(first: int, count: int) -> tuple[float, int]:
     return 1 - sum(each[0] for each in results) / lines, lines
 
 
-def test_lines_of_generated_histories_are_attributed_rightly() -> None:
+def test_lines_of_generated_histories_have_the_right_author() -> None:
     """Edits, splits, merges, moves, copies, undo, another window, old formats, undone turns."""
     share, lines = share_right(100_000, IN_CI)
     assert lines > 3_000
@@ -30,7 +30,7 @@ def test_lines_of_generated_histories_are_attributed_rightly() -> None:
 
 
 @pytest.mark.parametrize("seed", [87, 5523, 5696])
-def test_histories_that_were_attributed_wrongly_once_are_right(seed: int) -> None:
+def test_histories_that_once_failed_are_attributed_correctly(seed: int) -> None:
     """Cells were split and merged in one turn; only lines with two authors are still wrong."""
     wrong, lines = History(seed).run().wrong_lines()
     assert wrong / lines < 0.05

@@ -62,9 +62,7 @@ def looked_at(host: Host, page: NotebookPage, path: Path | None = None) -> Prove
     return provenance_of(cells(page), path, log_of(host))
 
 
-def test_lines_of_an_agent_keep_their_turn_while_the_user_edits_splits_and_undoes(
-    host: Host, work: Path, page: NotebookPage
-) -> None:
+def test_agent_lines_keep_their_turn_after_edits_by_the_user(host: Host, work: Path, page: NotebookPage) -> None:
     """Two turns and the user change one cell; then the second turn is undone."""
     talk = talk_to(host, work)
     replaced = ["replace_cell", {"cell": "a", "source": "import math\nx = 2\ny = math.sqrt(x)"}]
@@ -100,9 +98,7 @@ def test_lines_of_an_agent_keep_their_turn_while_the_user_edits_splits_and_undoe
     assert page.texts()["a"].endswith("z = x + y")
 
 
-def test_an_inserted_cell_over_which_the_user_types_in_the_same_turn_stays_the_agents(
-    host: Host, work: Path, page: NotebookPage
-) -> None:
+def test_inserted_cell_keeps_its_author_when_the_user_types(host: Host, work: Path, page: NotebookPage) -> None:
     """The turn's record of the cell then begins with the user's text; its tool calls add the rest."""
     talk = talk_to(host, work)
     insert = ["insert_cell", {"source": "total = sum(range(100))", "below": "b"}]
@@ -124,9 +120,7 @@ def place(host: Host, talk: Talk, turn_id: str, cell: str, *texts: str | None) -
     host.loop.submit(note_placed(host, params)).result(PATIENCE)
 
 
-def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
-    host: Host, work: Path, page: NotebookPage
-) -> None:
+def test_code_inserted_from_an_answer_belongs_to_its_turn(host: Host, work: Path, page: NotebookPage) -> None:
     """The first turn itself changed nothing; text typed before the click and later edits stay the user's."""
     talk = talk_to(host, work)
     first = talk.prompt({"start": ["cells", {}]}, {"end": 1}).wait(PATIENCE)
@@ -153,7 +147,7 @@ def test_code_that_the_user_takes_from_an_answer_is_the_agents_in_that_turn(
         place(host, talk, "gone", "new", None, "x")
 
 
-def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_its_marks_with_it(
+def test_shell_shows_attribution_until_conversation_is_deleted(
     host: Host, work: Path, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If only the log lost it, the agent's name remains, and the table explains the missing prompt."""
@@ -179,7 +173,7 @@ def test_a_shell_reads_the_same_from_the_files_and_a_deleted_conversation_takes_
     assert list(agentnb.provenance(path)) == []
 
 
-def test_cells_that_an_agent_wrote_into_the_file_itself_are_its_own(host: Host, work: Path) -> None:
+def test_cells_written_to_the_file_belong_to_the_agent(host: Host, work: Path) -> None:
     """No page has the notebook open; its cells have no ids, as in old formats."""
     path = work / "old.ipynb"
 

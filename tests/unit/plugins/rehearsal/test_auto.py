@@ -13,7 +13,7 @@ from tests.unit.host.test_permissions import Talk, answerers, run
 pytestmark = needs_namespaces
 
 
-def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(host_of: HostOf, work: Path) -> None:
+def test_auto_runs_only_commands_with_a_harmless_preview(host_of: HostOf, work: Path) -> None:
     """A new file in the workspace needs no question; use of the network and a deletion ask."""
     (work / "old").write_text("x")
     talk = Talk(host_of(), work, mode="auto")
@@ -30,7 +30,7 @@ def test_what_is_previewed_as_harmless_runs_at_once_in_auto_and_the_rest_asks(ho
     assert (work / "old").exists()
 
 
-def test_auto_chosen_in_mid_turn_previews_what_waits(host_of: HostOf, work: Path) -> None:
+def test_auto_chosen_during_a_turn_previews_waiting_requests(host_of: HostOf, work: Path) -> None:
     talk = Talk(host_of(), work)
     turn = talk.prompt(run("echo hi > made.txt"))
     talk.questions()

@@ -71,7 +71,7 @@ def _tree(folder: Path) -> dict[str, str]:
 
 
 @needs_namespaces
-def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: Path, nothing_left: None) -> None:
+def test_rehearsed_command_shows_changes_without_making_them(folder: Path, nothing_left: None) -> None:
     """Deleted, changed and created files are shown with diffs; the workspace is unchanged."""
     before = _tree(folder)
     command = "rm -rf build; echo two >> a.txt; echo new > b.txt; mkdir empty; echo said; exit 3"
@@ -105,7 +105,7 @@ def test_rehearse_command_that_changes_files_shows_them_and_leaves_them(folder: 
         ("seq 2100 | while read n; do : > f$n; done", {"created": 2000}),
     ],
 )
-def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, expected: dict[str, int]) -> None:
+def test_rehearsed_command_counts_its_file_changes(folder: Path, command: str, expected: dict[str, int]) -> None:
     """Replaced folders, links, touched files, and more files than are named."""
     rehearsal = agentnb.rehearse(command=command, cwd=folder, seconds=30)
     counted = [each.status for each in rehearsal.files]
@@ -135,7 +135,7 @@ def test_rehearse_command_counts_what_it_changes(folder: Path, command: str, exp
         ("rm -rf /proc/self/fd/* ~/* ~/.??* ./*", "cannot remove"),
     ],
 )
-def test_rehearse_command_that_misbehaves_leaves_nothing(
+def test_rehearsed_command_that_misbehaves_leaves_nothing(
     folder: Path, nothing_left: None, way: str, command: str, pattern: str
 ) -> None:
     """It waits for input, leaves daemons, kills, fills the disk, closes everything, or forks; the answer says so."""
@@ -147,9 +147,7 @@ def test_rehearse_command_that_misbehaves_leaves_nothing(
 
 
 @needs_namespaces
-def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_compiles(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rehearsed_command_hides_bytecode_that_python_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such a file written by the command itself is shown: it could plant code."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (folder / "module.py").write_text("n = 1\n")
@@ -160,7 +158,7 @@ def test_rehearse_command_that_imports_python_modules_does_not_show_what_python_
 
 
 @needs_namespaces
-def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Path, nothing_left: None) -> None:
+def test_rehearsed_command_cannot_create_a_million_files(folder: Path, nothing_left: None) -> None:
     """The disk is then full; some files are named, the others counted."""
     (folder / "make.py").write_text("for n in range(1_000_000): open(f'f{n}', 'w').close()")
     rehearsal = rehearse_command(f"{sys.executable} -ISc 'exec(open(\"make.py\").read())'", folder, seconds=120)
@@ -169,16 +167,14 @@ def test_rehearse_command_that_makes_a_million_files_is_kept_from_it(folder: Pat
     assert not (folder / "f0").exists()
 
 
-def test_rehearse_command_that_starts_too_many_processes_is_kept_from_it(folder: Path) -> None:
+def test_rehearsed_command_cannot_start_over_1000_processes(folder: Path) -> None:
     """From the thousandth on they are refused, and the answer says so; only a few run at once."""
     rehearsal = rehearse_command("n=0; while [ $n -lt 1100 ]; do (:); n=$((n + 1)); done", folder, seconds=60)
     assert rehearsal.error == "It tried to start more than 1,000 processes, or 100 at once"
 
 
 @each_way
-def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
-    folder: Path, nothing_left: None, way: str
-) -> None:
+def test_rehearsed_command_cannot_run_over_100_processes_at_once(folder: Path, nothing_left: None, way: str) -> None:
     """About a hundred run at once, so a fork bomb stays small; the answer says so."""
     command = "n=0; while [ $n -lt 140 ]; do sleep 60 & n=$((n + 1)); echo $n; done"
     rehearsal = rehearse_command(command, folder, seconds=20, ways=[way])
@@ -187,14 +183,14 @@ def test_rehearse_command_that_starts_many_processes_at_once_is_kept_from_it(
 
 
 @each_way
-def test_rehearse_command_that_runs_too_long_is_ended(folder: Path, nothing_left: None, way: str) -> None:
+def test_rehearsed_command_is_stopped_at_the_time_limit(folder: Path, nothing_left: None, way: str) -> None:
     """The answer says so, with the output so far."""
     rehearsal = rehearse_command("echo begun; sleep 1000", folder, seconds=4, ways=[way])
     assert (rehearsal.stdout, rehearsal.error) == ("begun\n", "It took longer than the limit of 4 s")
 
 
 @needs_namespaces
-def test_rehearse_command_that_needs_the_network_says_so(folder: Path) -> None:
+def test_rehearsed_command_reports_network_connections(folder: Path) -> None:
     """The program may print nothing about it and succeed."""
     command = "python3 -Ic 'import socket; socket.create_connection((\"192.0.2.1\", 80))' 2> /dev/null | cat"
     rehearsal = agentnb.rehearse(command=command, cwd=folder, seconds=30)
@@ -220,9 +216,7 @@ REFUSED = {
 @needs_namespaces
 @pytest.mark.skipif(os.geteuid() != 0, reason="other users can write nothing there")
 @pytest.mark.parametrize("command", REFUSED)
-def test_rehearse_command_that_hides_what_it_is_refused_never_says_that_it_changes_nothing(
-    folder: Path, command: str
-) -> None:
+def test_rehearsed_command_cannot_hide_a_refused_access(folder: Path, command: str) -> None:
     """The supervisor sees the refusal although the command prints nothing and succeeds."""
     rehearsal = rehearse_command(f"({command}) > /dev/null 2>&1; true", folder, seconds=30)
     assert (rehearsal.stdout, rehearsal.exit_code) == ("", 0)
@@ -232,15 +226,13 @@ def test_rehearse_command_that_hides_what_it_is_refused_never_says_that_it_chang
 
 @each_way
 @pytest.mark.parametrize("command", ["id; ls -la > /dev/null", "sleep 9 & kill $!", "cat < /dev/null > /dev/null"])
-def test_rehearse_command_that_is_refused_nothing_says_that_it_would_change_nothing(
-    folder: Path, way: str, command: str
-) -> None:
+def test_harmless_rehearsed_command_would_change_nothing(folder: Path, way: str, command: str) -> None:
     """The C library's own refused calls do not count."""
     assert rehearse_command(command, folder, seconds=30, ways=[way]).summary == "Would change nothing."
 
 
 @needs_namespaces
-def test_rehearse_command_that_starts_a_kernel_shows_what_the_kernel_writes(folder: Path) -> None:
+def test_rehearsed_command_shows_files_that_a_kernel_writes(folder: Path) -> None:
     """ZeroMQ reads the machine's addresses, and reaches the kernel at 127.0.0.1."""
     import nbformat
 
@@ -254,7 +246,7 @@ def test_rehearse_command_that_starts_a_kernel_shows_what_the_kernel_writes(fold
     assert not (folder / "made.txt").exists()
 
 
-def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, nothing_left: None) -> None:
+def test_rehearsal_without_isolation_runs_nothing_and_says_why(folder: Path, nothing_left: None) -> None:
     """Without namespaces and Landlock nothing runs."""
     rehearsal = rehearse_command("touch ran", folder, ways=[])
     assert not rehearsal.available
@@ -266,7 +258,7 @@ def test_rehearse_command_where_nothing_closes_it_in_says_why(folder: Path, noth
 
 
 @pytest.mark.skipif(bool(MISSING["Landlock"]), reason=MISSING["Landlock"])
-def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> None:
+def test_rehearsed_command_with_landlock_lists_refused_files(folder: Path) -> None:
     """It shows no file changes, but names the refused ones."""
     rehearsal = rehearse_command("rm a.txt; cat a.txt", folder, ways=["Landlock"])
     assert (rehearsal.files, rehearsal.stdout.splitlines()[-1]) == ((), "one")
@@ -282,13 +274,12 @@ def test_rehearse_command_with_landlock_lists_what_was_refused(folder: Path) -> 
         *({"code": "1", "seconds": True}, {"command": "true", "cwd": "/no/such/folder"}, {"code": "1", "env": {}}),
     ],
 )
-def test_rehearse_with_arguments_that_make_no_sense_raises(arguments: dict[str, object]) -> None:
+def test_rehearse_refuses_invalid_arguments(arguments: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         agentnb.rehearse(**arguments)  # type: ignore[arg-type]
 
 
-def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
-    """Output and names are text, also in HTML."""
+def test_rehearsal_display_escapes_output() -> None:
     rehearsal = Rehearsal(
         stdout="<script>alert(1)</script>", result="  a  b\n0 1  2", pictures=(b"png",), error="ValueError: <b>"
     )
@@ -300,7 +291,7 @@ def test_rehearsal_displays_as_a_table_that_runs_nothing() -> None:
     assert "printed: <script>" in repr(rehearsal)
 
 
-def test_the_folder_of_a_killed_process_is_removed_by_the_next_rehearsal(folder: Path, tmp_path: Path) -> None:
+def test_next_rehearsal_removes_folder_of_a_killed_process(folder: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     program = "import sys; from agentnb.plugins.rehearsal.command import rehearse_command as run; run(sys.argv[1], '.')"

@@ -57,7 +57,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("where", ["with namespaces", "without namespaces"])
 @pytest.mark.parametrize("kind", ["code", "command", "agent"])
-def test_nothing_gets_out(workspace: Path, kind: str, where: str) -> None:
+def test_every_escape_attempt_is_refused(workspace: Path, kind: str, where: str) -> None:
     """Every attempt of `tests/agents/escapes.py` is refused, and nothing outside receives any of it."""
     prefix = _WITHOUT if where == "without namespaces" else []
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

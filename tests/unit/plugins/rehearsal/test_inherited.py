@@ -28,7 +28,7 @@ def tries(script: str, folder: Path, way: str) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["namespaces", "Landlock"])
-def test_rehearse_code_that_reaches_for_what_the_kernel_holds_changes_none_of_it(tmp_path: Path, way: str) -> None:
+def test_rehearsed_code_cannot_change_resources_of_the_kernel(tmp_path: Path, way: str) -> None:
     """Each attempt of `tests/agents/inherits.py`; memory too large to copy prevents a preview."""
     *tried, huge, first = [line.split(": ") for line in tries("inherits.py", tmp_path, way)]
     assert [each for each in tried if each[0] != "unharmed" or each[2] != way] == []
@@ -42,9 +42,7 @@ _UNSEEN = {"namespaces": {"permissions", "times"}, "Landlock": set()}
 
 
 @pytest.mark.parametrize("way", ["namespaces", "Landlock"])
-def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what_it_wanted(
-    tmp_path: Path, way: str
-) -> None:
+def test_rehearsed_code_changes_no_open_file_but_reports_it(tmp_path: Path, way: str) -> None:
     """Each attempt of `tests/agents/writes_into_open_files.py`; each would change something."""
     (tmp_path / "work").mkdir()
     tried = [line.split(" | ") for line in tries("writes_into_open_files.py", tmp_path / "work", way)]
@@ -54,6 +52,6 @@ def test_rehearse_code_that_writes_into_open_files_leaves_no_trace_and_says_what
 
 
 @pytest.mark.parametrize("way", ["namespaces", "Landlock"])
-def test_a_pipe_ends_for_the_kernel_while_a_copy_of_it_runs(tmp_path: Path, way: str) -> None:
+def test_pipe_of_the_kernel_closes_while_a_rehearsal_runs(tmp_path: Path, way: str) -> None:
     """Another thread may be starting a program during the fork: it waits for the end of such a pipe."""
     assert tries("waits_for_pipe.py", tmp_path, way) == ["b''", f"{way} It ended the process (exit code 0)"]

@@ -24,7 +24,7 @@ pytestmark = needs_namespaces
     ],
     ids=["code where no process can be made", "command where no process can be made", "graphics card"],
 )
-def test_rehearse_where_it_cannot_be_done_says_why(tmp_path: Path, setup: str, argument: str, reason: str) -> None:
+def test_rehearsal_that_is_impossible_says_why(tmp_path: Path, setup: str, argument: str, reason: str) -> None:
     """Nothing runs or is left; the display begins with *No preview*."""
     script = (
         f"import glob, agentnb{setup}found = agentnb.rehearse({argument})\nprint(found.available)\nprint(found.summary)"

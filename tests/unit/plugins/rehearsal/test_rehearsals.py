@@ -92,7 +92,7 @@ def allowed(talk: Talk, turn: Turn, find: Any = lambda each: each) -> ToolCall:
     return call
 
 
-def test_ignored_files_that_a_preview_names_are_undone_after_the_command_ran(talk: Talk, work: Path) -> None:
+def test_undo_restores_ignored_files_named_by_the_preview(talk: Talk, work: Path) -> None:
     """They are read before it runs; no tool call names them."""
     (work / ".gitignore").write_text("build/\nout/\n")
     turn = talk.session.prompt("/run rm -r build; echo two > build.txt; mkdir out; echo y > out/y")
@@ -108,7 +108,7 @@ def test_ignored_files_that_a_preview_names_are_undone_after_the_command_ran(tal
     assert [(work / each).exists() for each in ("build.txt", "out")] == [False, False]
 
 
-def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk: Talk, work: Path) -> None:
+def test_command_runs_as_its_preview_showed(talk: Talk, work: Path) -> None:
     """The card has files, output and exit code; nothing happens until the command is allowed, then all of it."""
     turn = talk.session.prompt(f"/run {COMMAND}")
     with events("rehearsal") as rehearsal_events:
@@ -135,7 +135,7 @@ def test_preview_of_a_command_shows_what_it_would_do_and_then_it_is_done_so(talk
     assert "change a.txt" in talk.log[0].reason
 
 
-def test_a_command_that_comes_out_otherwise_than_its_preview_says_so(talk: Talk, work: Path) -> None:
+def test_command_reports_differences_from_its_preview(talk: Talk, work: Path) -> None:
     """Another exit code, a file that the preview lacked, and one that only the preview had."""
     command = "if [ -e flag ]; then echo z > other.txt; exit 4; else echo y > a.txt; fi"
     turn = talk.session.prompt(f"/run {command}")
@@ -148,7 +148,7 @@ def test_a_command_that_comes_out_otherwise_than_its_preview_says_so(talk: Talk,
     )
 
 
-def test_a_command_that_the_user_changes_is_previewed_as_changed(talk: Talk, work: Path) -> None:
+def test_preview_uses_the_command_that_the_user_edited(talk: Talk, work: Path) -> None:
     """The preview of another command is not compared."""
     turn = talk.session.prompt("/run rm a.txt")
     (card,) = talk.questions()
@@ -158,7 +158,7 @@ def test_a_command_that_the_user_changes_is_previewed_as_changed(talk: Talk, wor
     assert (call.differences, (work / "a.txt").exists()) == (None, False)
 
 
-def test_a_command_that_the_agent_runs_itself_is_compared_at_its_end(host: Host, work: Path) -> None:
+def test_command_run_by_the_agent_is_compared_with_its_preview(host: Host, work: Path) -> None:
     """An agent with its own shell asks first, and sends the exit code with the result."""
     talk = Talk(host, work, script="calls_kernel")
     tool_call = {"toolCallId": "c", "title": "touch b", "kind": "execute", "rawInput": {"command": "touch b"}}
@@ -175,9 +175,7 @@ def test_a_command_that_the_agent_runs_itself_is_compared_at_its_end(host: Host,
 CODE = "n = 6\nimport pathlib; made = pathlib.Path('out.txt').write_text('x')\nprint('printed')\nlen(xs)"
 
 
-def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
-    kernel_talk: Talk, tools: Tools, work: Path
-) -> None:
+def test_code_preview_shows_effects_and_changes_nothing(kernel_talk: Talk, tools: Tools, work: Path) -> None:
     """The kernel's own thread makes the copy; once allowed, the code runs as previewed."""
     tools.shell.user_ns.update(n=5, xs=[1, 2])
     turn = kernel_talk.prompt(*steps(["run_code", {"code": CODE}], {"end": 1}))
@@ -190,7 +188,7 @@ def test_preview_of_code_shows_variables_files_and_value_and_touches_nothing(
     assert (call.differences, tools.shell.user_ns["n"], (work / "out.txt").read_text()) == ((), 6, "x")
 
 
-def test_card_whose_code_hangs_says_so(kernel_talk: Talk, tools: Tools) -> None:
+def test_preview_of_hanging_code_reports_the_time_limit(kernel_talk: Talk, tools: Tools) -> None:
     """It is ended after the limit, and the kernel continues."""
     code = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
     turn = kernel_talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
@@ -215,7 +213,7 @@ def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> Non
     the_call(turn)
 
 
-def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Talk, tools: Tools) -> None:
+def test_code_reports_differences_from_its_preview(kernel_talk: Talk, tools: Tools) -> None:
     """Other variables, and an exception that the preview lacked."""
     tools.shell.user_ns.update(xs=[1])
     code = "first = xs[0]\nsecond = 1 / first\nthird = 3"
@@ -229,7 +227,7 @@ def test_code_that_comes_out_otherwise_than_its_preview_says_so(kernel_talk: Tal
     )
 
 
-def test_previews_that_are_switched_off_are_refused(talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preview_is_refused_when_the_setting_is_off(talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The setting takes effect at once; the message names it."""
     choose(monkeypatch, work.parent, "off")
     turn = talk.session.prompt("/run ls")
@@ -240,7 +238,7 @@ def test_previews_that_are_switched_off_are_refused(talk: Talk, work: Path, monk
     assert the_call(turn).preview is None
 
 
-def test_a_preview_comes_by_itself_where_the_setting_wants_that_unless_the_command_is_dangerous(
+def test_setting_auto_previews_all_but_dangerous_commands(
     talk: Talk, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A command rated high or worse is previewed on demand only."""
@@ -272,7 +270,7 @@ def two_gigabytes_more() -> Iterator[None]:
         os.close(file)
 
 
-def test_no_preview_of_code_comes_by_itself_where_the_kernel_takes_more_than_2_gb(
+def test_setting_auto_previews_no_code_in_kernels_over_2_gb(
     kernel_talk: Talk, tools: Tools, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copying would take too long. This thread, the kernel's, waits for the turn and so could make a copy."""
@@ -290,7 +288,7 @@ def test_no_preview_of_code_comes_by_itself_where_the_kernel_takes_more_than_2_g
     assert "n" not in tools.shell.user_ns
 
 
-def test_a_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> None:
+def test_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> None:
     """A written file shows its change anyway."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a.txt"))

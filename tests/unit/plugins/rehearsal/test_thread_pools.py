@@ -35,7 +35,7 @@ print(library.threads())
 """
 
 
-def test_rehearse_code_that_uses_openmp_after_the_kernel_did_ends(tmp_path: Path) -> None:
+def test_rehearsed_code_can_use_openmp_after_the_kernel_did(tmp_path: Path) -> None:
     """A copy of the process lacks the pool's threads: it uses one thread, and does not wait for the others."""
     assert COMPILER is not None
     (tmp_path / "library.c").write_text(SOURCE)

@@ -28,7 +28,7 @@ def notices(session: Session, turn: int = 0) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_agent_at_an_address_answers_like_any_other_and_says_where_it_is(start: Start, notes: int, scheme: str) -> None:
+def test_remote_agent_answers_and_names_its_address(start: Start, notes: int, scheme: str) -> None:
     """Two sessions keep their words apart; one notice says that the agent cannot be confined."""
     address = f"{scheme}://127.0.0.1:{notes}/acp"
     session, other = start(command=[address]), start(command=[address])
@@ -47,7 +47,7 @@ def test_message_of_50_megabytes_arrives_whole(start: Start, notes: int, scheme:
     assert session.prompt("recall").wait(PATIENCE).text.endswith("knows ")
 
 
-def test_what_it_asks_this_machine_for_goes_through_the_policy(start: Start, notes: int, tmp_path: Path) -> None:
+def test_requests_of_a_remote_agent_pass_the_policy(start: Start, notes: int, tmp_path: Path) -> None:
     """A file of the workspace is read, a command asks, a file outside is refused."""
     (tmp_path / "here.txt").write_text("of this machine")
     requests: list[PermissionRequest] = []
@@ -63,7 +63,7 @@ def test_what_it_asks_this_machine_for_goes_through_the_policy(start: Start, not
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_stopped_turn_ends_although_the_agent_never_does(start: Start, notes: int, scheme: str) -> None:
+def test_cancelled_turn_ends_when_the_agent_does_not_react(start: Start, notes: int, scheme: str) -> None:
     """The cancel is sent; an agent that ignores it is left."""
     session = start(command=[f"{scheme}://127.0.0.1:{notes}/acp"])
     turn = session.prompt("wait")
@@ -74,7 +74,7 @@ def test_stopped_turn_ends_although_the_agent_never_does(start: Start, notes: in
         assert session.prompt("note tulips").wait(PATIENCE).text == "noted tulips"
 
 
-def test_connection_that_is_cut_in_mid_turn_is_made_again_with_the_same_session(
+def test_lost_connection_resumes_the_same_session(
     start: Start, notes: int, relay: Relay, agentnb_events: Events
 ) -> None:
     """The turn has a notice; its earlier text is there once, and the agent remembers it."""
@@ -93,7 +93,7 @@ def test_connection_that_is_cut_in_mid_turn_is_made_again_with_the_same_session(
     assert len(session.turns) == 3
 
 
-def test_tools_of_the_kernel_are_not_promised_to_an_agent_that_cannot_reach_them(start: Start, notes: int) -> None:
+def test_remote_agent_gets_no_local_mcp_servers(start: Start, notes: int) -> None:
     """It cannot start programs of this machine; a notice names the omitted servers."""
     server = {"name": "files", "command": "mcp-files"}
     session = start(command=[f"ws://127.0.0.1:{notes}/acp"], mcp_servers=[server])
@@ -102,7 +102,7 @@ def test_tools_of_the_kernel_are_not_promised_to_an_agent_that_cannot_reach_them
     assert "cannot reach these MCP servers: files" in notices(session)
 
 
-def test_description_names_address_token_and_folder_there(
+def test_description_sets_address_token_and_remote_folder(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The token comes from a variable and is never shown."""

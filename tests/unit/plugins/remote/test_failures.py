@@ -23,7 +23,6 @@ TOKEN = "t0ken-of-ada-5521"
 
 
 def at(url: str, **fields: object) -> AgentSpec:
-    """Returns an agent at *url*."""
     return replace(custom([url], name="far"), title="Far", **fields)
 
 
@@ -35,7 +34,7 @@ async def failure(spec: AgentSpec, cwd: Path) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-async def test_nobody_listens(tmp_path: Path, scheme: str) -> None:
+async def test_unreachable_agent_is_reported(tmp_path: Path, scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     message = await failure(at(f"{scheme}://127.0.0.1:{port}/acp"), tmp_path)
@@ -52,15 +51,14 @@ async def test_redirect_is_not_followed(tmp_path: Path, scheme: str) -> None:
     assert "s3cret" not in message
 
 
-async def test_web_server_without_websockets(tmp_path: Path) -> None:
+async def test_server_without_websockets_is_reported(tmp_path: Path) -> None:
     with serving("odd_server", "http") as port:
         message = await failure(at(f"ws://127.0.0.1:{port}/"), tmp_path)
     assert "answered with HTTP 200" in message
 
 
 @pytest.mark.parametrize(("way", "scheme"), [("silent", "http"), ("mute", "ws")])
-async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) -> None:
-    """The start has a time limit."""
+async def test_server_that_never_answers_is_reported_after_timeout(tmp_path: Path, way: str, scheme: str) -> None:
     with serving("odd_server", way) as port:
         url = f"{scheme}://127.0.0.1:{port}/acp"
         message = await failure(at(url, initialize_timeout=5.0), tmp_path)
@@ -68,7 +66,7 @@ async def test_server_that_never_answers(tmp_path: Path, way: str, scheme: str) 
     assert f"Check that an ACP agent answers at {url}." in message
 
 
-async def test_server_that_ends_the_connection_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_gives_the_reason_of_a_closed_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reason is cut to a readable length and never repeats the token."""
     monkeypatch.setenv("FAR_PASS", TOKEN)
     with serving("odd_server", "goes", ODD_TOKEN=TOKEN) as port:
@@ -84,7 +82,7 @@ async def test_frame_of_more_than_64_mib_ends_the_connection(tmp_path: Path) -> 
     assert "sent a message of more than 64 MiB" in message
 
 
-async def test_rubbish_around_messages_is_passed_over(tmp_path: Path) -> None:
+async def test_invalid_frames_are_ignored(tmp_path: Path) -> None:
     """Invalid frames, binary ones, and messages over several lines."""
     with serving("odd_server", "rubbish") as port:
         agent = await Agent.launch(at(f"ws://127.0.0.1:{port}/"), cwd=tmp_path)
@@ -97,7 +95,7 @@ async def test_rubbish_around_messages_is_passed_over(tmp_path: Path) -> None:
             await agent.stop(patience=0.5)
 
 
-async def test_end_in_mid_turn_says_who_ended_it(tmp_path: Path) -> None:
+async def test_turn_fails_when_the_connection_is_closed(tmp_path: Path) -> None:
     """The turn ends with it; the next request connects again."""
     with serving("sdk_server") as port:
         agent = await Agent.launch(at(f"ws://127.0.0.1:{port}/acp"), cwd=tmp_path)
@@ -110,9 +108,7 @@ async def test_end_in_mid_turn_says_who_ended_it(tmp_path: Path) -> None:
     await agent.wait_closed()
 
 
-async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
-    tmp_path: Path, certificate: tuple[Path, Path]
-) -> None:
+async def test_tls_requires_a_trusted_certificate(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
     """The trusted certificates are the system's or those of SSL_CERT_FILE."""
     cert, key = map(str, certificate)
     with serving("sdk_server", "--certificate", cert, "--key", key) as port:
@@ -138,19 +134,19 @@ async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
         ('url = "wss://far.example.org/"\ncommand = ["x"]', "a command or a url, not both"),
     ],
 )
-def test_description_with_an_address_that_makes_no_sense_says_why(text: str, message: str) -> None:
+def test_description_with_an_invalid_address_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read(f'name = "far"\ntitle = "Far"\n{text}')
 
 
-def test_plain_connection_to_another_machine_is_made_where_the_description_allows_it() -> None:
+def test_description_can_allow_an_unencrypted_connection() -> None:
     """On this machine it needs no permission."""
     allowed = read('name = "far"\ntitle = "Far"\nurl = "ws://far.example.org/acp"\nunencrypted = true')
     assert "--unencrypted" in allowed.command
     assert read('name = "far"\ntitle = "Far"\nurl = "http://[::1]:80/acp"').line == "http://[::1]:80/acp"
 
 
-def test_address_is_written_in_the_place_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_accept_an_address_in_place_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of the chat write it and read it back."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     write_agent("far", "wss://far.example.org/acp", {"FAR_TOKEN": "t-1"}, state="")
@@ -163,7 +159,7 @@ def test_address_is_written_in_the_place_of_a_command(tmp_path: Path, monkeypatc
         write_agent("far", "wss://far.example.org/acp --fast", {}, state=own.state)
 
 
-def test_command_alone_says_what_is_wrong(tmp_path: Path) -> None:
+def test_remote_command_reports_invalid_arguments(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "agentnb", "remote"]
     for words, message in (
         (["ws://far.example.org/"], "without TLS"),
@@ -175,9 +171,7 @@ def test_command_alone_says_what_is_wrong(tmp_path: Path) -> None:
         assert (done.returncode, message in done.stderr) == (1, True), done.stderr
 
 
-async def test_plugin_that_is_switched_off_connects_to_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notes: int
-) -> None:
+async def test_disabled_plugin_refuses_to_connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notes: int) -> None:
     """A site may require this."""
     monkeypatch.setenv("AGENTNB_PLUGINS", "eliza")
     message = await failure(at(f"ws://127.0.0.1:{notes}/acp"), tmp_path)

@@ -79,7 +79,7 @@ can_confine = pytest.mark.skipif(WAY is None, reason=WHY)
 
 
 @can_confine
-def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start, tmp_path: Path) -> None:
+def test_confined_session_limits_commands_and_says_so(start: Start, tmp_path: Path) -> None:
     """An allowed script writes in the workspace and not beside it; the first turn and health say why."""
     beside = tmp_path.parent / "beside.txt"
     (tmp_path / "work.sh").write_text(
@@ -99,9 +99,7 @@ def test_start_with_confine_limits_the_agents_commands_and_says_so(start: Start,
 
 @can_confine
 @pytest.mark.parametrize(("how", "runs"), [("confined", True), ("free", False)])
-def test_auto_runs_commands_at_once_where_the_agent_is_confined_and_asks_elsewhere(
-    reachable_folder: Path, how: str, runs: bool
-) -> None:
+def test_auto_runs_commands_at_once_only_for_a_confined_agent(reachable_folder: Path, how: str, runs: bool) -> None:
     """Without a preview and a user, a request is denied. A critical command always asks."""
     home, work = reachable_folder / "home", reachable_folder / "home/work"
     for folder in (work, home / "config"):
@@ -119,7 +117,7 @@ def test_auto_runs_commands_at_once_where_the_agent_is_confined_and_asks_elsewhe
 
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
-def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: Start, tmp_path: Path) -> None:
+def test_commands_reach_only_the_allowed_hosts(start: Start, tmp_path: Path) -> None:
     """The environment names the proxy for commands; turn and health name the refused host."""
     (tmp_path / "fetch.py").write_text(FETCH)
     with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
@@ -140,7 +138,7 @@ def test_start_with_hosts_lets_commands_reach_these_and_tells_of_others(start: S
 
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
-def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start(start: Start) -> None:
+def test_start_error_names_the_host_that_was_refused(start: Start) -> None:
     """The error names the host to add: the agent's own words rarely do."""
     session = start("needs_host", confine=True, network=["pypi.org"], directories=[AGENTS])
     turn = session.prompt("Hello").wait(PATIENCE, check=False)
@@ -152,7 +150,7 @@ def test_agent_whose_service_is_no_allowed_host_names_it_where_it_fails_to_start
     ("script", "message"),
     [("echo", "It is confined and was denied using {path}. Give the folder in"), ("dies_at_start", "{free}")],
 )
-def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that_it_was_confined(
+def test_start_error_of_a_confined_agent_names_the_confinement(
     start: Start, tmp_path_factory: pytest.TempPathFactory, script: str, message: str
 ) -> None:
     """The error refers to a terminal, in which the agent is not confined and may start."""
@@ -165,9 +163,7 @@ def test_a_confined_agent_that_does_not_start_says_what_it_was_kept_from_or_that
 
 
 @can_confine
-def test_start_without_confine_confines_an_agent_whose_needs_are_known_and_says_nothing_in_the_turn(
-    start: Start, tmp_path: Path
-) -> None:
+def test_default_confinement_is_not_mentioned_in_the_first_turn(start: Start, tmp_path: Path) -> None:
     """Page and health say it; a first answer stored in a notebook is the same everywhere."""
     beside = tmp_path.parent / f"{tmp_path.name}-beside.txt"
     (tmp_path / "work.sh").write_text(f"echo out > {beside} || echo refused > inside.txt")
@@ -185,7 +181,7 @@ def test_start_without_confine_confines_an_agent_whose_needs_are_known_and_says_
     assert session.health().confined.startswith("can write only to ")
 
 
-def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: Start) -> None:
+def test_agent_with_unknown_needs_is_not_confined_by_default(start: Start) -> None:
     """It starts, and a line says that it is not confined, and how to change that."""
     session = start("echo")
     session.prompt("Hello").wait(PATIENCE)
@@ -195,7 +191,7 @@ def test_start_without_confine_leaves_an_agent_whose_needs_are_not_known(start: 
 
 
 @can_confine
-def test_a_confined_agents_commands_have_temporary_files_and_caches_of_their_own(start: Start, tmp_path: Path) -> None:
+def test_confined_commands_use_separate_temporary_files(start: Start, tmp_path: Path) -> None:
     """Installers write there; programs that are not confined run files from the user's caches."""
     named = "TMPDIR UV_CACHE_DIR PIP_CACHE_DIR npm_config_cache XDG_CACHE_HOME MPLCONFIGDIR"
     variables = " ".join(f'"${name}"' for name in named.split())
@@ -209,7 +205,7 @@ def test_a_confined_agents_commands_have_temporary_files_and_caches_of_their_own
     assert str(own) not in session.health().confined
 
 
-def test_start_with_confine_false_says_that_it_is_not_confined(start: Start) -> None:
+def test_session_with_confine_false_says_it_is_not_confined(start: Start) -> None:
     """The message has the consequences and how to confine it."""
     session = start(confine=False)
     session.prompt("Hello").wait(PATIENCE)
@@ -222,7 +218,7 @@ def test_start_with_confine_false_says_that_it_is_not_confined(start: Start) -> 
     assert (process.confined, process.unconfined) == (None, health.removeprefix("no. "))
 
 
-def test_start_with_confine_that_makes_no_sense_raises(tmp_path: Path) -> None:
+def test_start_refuses_invalid_confine_and_network_values(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="confine must be True or False"):
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r'network must be "all", "none" or a list of hosts'):

@@ -83,7 +83,7 @@ def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
 
 
 @needs_landlock
-def test_confined_agent_uses_git_with_the_users_name_and_reads_none_of_its_passwords(folder: Path) -> None:
+def test_confined_agent_uses_git_without_reading_passwords(folder: Path) -> None:
     """Git fails if it may not read the user's settings."""
     home = folder.parent
     (home / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
@@ -120,7 +120,7 @@ def test_confined_agent_runs_programs_behind_shims(folder: Path, monkeypatch: py
         "touch /etc/x",
     ],
 )
-def test_confined_agent_reads_and_writes_nothing_else(folder: Path, command: str) -> None:
+def test_confined_agent_has_no_access_to_other_files(folder: Path, command: str) -> None:
     """It has no access to the user's keys, other projects and shell start-up files; nor have its children."""
     done = confined(folder, Confine(), "/bin/sh", "-c", f"sh -c {command!r}")
     assert done.returncode != 0
@@ -147,7 +147,7 @@ def shared_memory() -> Iterator[int]:
 
 
 @needs_landlock
-def test_confined_agent_finds_no_way_out(folder: Path, terminal: str, shared_memory: int) -> None:
+def test_confined_agent_cannot_escape(folder: Path, terminal: str, shared_memory: int) -> None:
     """It reaches no file outside, secret, server, process, device, terminal, shared memory or Unix socket."""
     datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     datagrams.bind(str(folder.parent / "datagrams"))
@@ -172,7 +172,7 @@ _SYSTEM_PYTHON = "/usr/bin/python3"
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.skipif(not os.access(_SYSTEM_PYTHON, os.X_OK), reason="another user may not run this Python")
 @pytest.mark.parametrize("has_namespaces", [True, False], ids=["with namespaces", "without namespaces"])
-def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
+def test_confined_agent_of_an_ordinary_user_has_only_known_gaps(
     reachable_folder: Path, terminal: str, shared_memory: int, *, has_namespaces: bool
 ) -> None:
     """Without a separate file system, the summary names what Landlock does not check."""
@@ -225,7 +225,7 @@ def test_confined_agent_of_an_ordinary_user_finds_only_ways_out_that_are_named(
 
 
 @needs_landlock
-def test_confinement_names_what_is_not_checked_where_no_namespaces_can_be_made(folder: Path) -> None:
+def test_confinement_names_gaps_when_namespaces_are_missing(folder: Path) -> None:
     """The session's summary and `agentnb doctor` name it."""
     code = """
 import os
@@ -249,14 +249,14 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
 
 
 @needs_landlock
-def test_confined_agent_has_terminals_of_its_own(folder: Path) -> None:
+def test_confined_agent_can_open_its_own_terminal(folder: Path) -> None:
     """Agents run commands in one: it is created without opening its path."""
     code = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
     assert confined(folder, Confine(), sys.executable, "-c", code).stdout == "True b'x'\n"
 
 
 @needs_landlock
-def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
+def test_confined_eliza_answers_like_an_unconfined_one(folder: Path) -> None:
     """A real agent starts confined, and the message names its limits."""
 
     async def answer(confine: Confine | None) -> tuple[bytes, str]:
@@ -292,7 +292,7 @@ def test_confined_eliza_answers_like_one_that_is_not(folder: Path) -> None:
         ({"network": ("pypi.org",)}, "can write only to this folder, and reaches only pypi.org"),
     ],
 )
-def test_confinement_says_in_plain_words_what_is_left(about: dict[str, Any], summary: str) -> None:
+def test_confinement_summary_lists_what_is_allowed(about: dict[str, Any], summary: str) -> None:
     assert Confinement(way="Landlock", read=(), write=(), **about).summary == summary
 
 
@@ -306,7 +306,7 @@ def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:
     assert done.stderr.endswith(".\n")
 
 
-def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
+def test_confined_agent_that_is_not_executable_is_reported(folder: Path) -> None:
     """The error is the same as without confinement."""
     (folder / "agent").write_text("")
     with pytest.raises(AgentStartFailed, match="not executable"):
@@ -314,7 +314,7 @@ def test_confined_agent_that_is_not_installed_says_so(folder: Path) -> None:
 
 
 @needs_landlock
-def test_confined_agent_works_with_the_git_repository_around_its_workspace(folder: Path) -> None:
+def test_confined_agent_only_reads_the_git_repository_around_it(folder: Path) -> None:
     """It reads the repository that its workspace is a folder or worktree of, and does not change it."""
     git = "git -c user.name=Ada -c user.email=ada@example.org"
     notebooks, tree = folder / "notebooks", folder.parent / "tree"
@@ -330,7 +330,7 @@ def test_confined_agent_works_with_the_git_repository_around_its_workspace(folde
     assert confined(notebooks, Confine(), "/bin/sh", "-c", "cat ../f").stdout == "x\n"
 
 
-def test_repository_of_a_workspace_is_no_folder_that_it_names_itself(folder: Path) -> None:
+def test_workspace_cannot_choose_its_own_git_repository(folder: Path) -> None:
     """An agent can write its workspace's ``.git`` file: only a repository that knows this worktree counts."""
     assert repository_of(folder, folder.parent) == []
     (folder / ".git").write_text(f"gitdir: {folder.parent}/.ssh\n")
@@ -363,7 +363,7 @@ def test_confined_agent_imports_modules_from_pythonpath(folder: Path, *, is_link
 
 
 @needs_landlock
-def test_confined_agent_reads_libraries_where_variables_say(folder: Path) -> None:
+def test_confined_agent_reads_libraries_on_ld_library_path(folder: Path) -> None:
     """As after ``module load`` on clusters; the home folder is not a folder of libraries."""
     library = folder.parent / "apps/libffi/lib"
     library.mkdir(parents=True)
@@ -375,7 +375,7 @@ def test_confined_agent_reads_libraries_where_variables_say(folder: Path) -> Non
     assert (done.stdout, "denied" in done.stderr) == ("read", True)
 
 
-def test_links_on_pythonpath_lead_a_confined_agent_to_nothing_but_packages(folder: Path) -> None:
+def test_links_on_pythonpath_give_access_only_to_packages(folder: Path) -> None:
     """It could have made the links itself; and the home folder is not a folder of modules."""
     home = folder.parent
     (folder / "keys").symlink_to(home / ".ssh")
@@ -386,7 +386,7 @@ def test_links_on_pythonpath_lead_a_confined_agent_to_nothing_but_packages(folde
 
 
 @needs_landlock
-def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path: Path) -> None:
+def test_confined_agent_reads_files_named_by_its_mcp_servers(tmp_path: Path) -> None:
     """A script with the files beside it, or a folder; not hidden folders in the home, nor all of the home."""
     home = tmp_path / "home"
     data, hidden, script = home / "data", home / ".ssh", home / "servers/server.py"
@@ -402,7 +402,7 @@ def test_confined_agent_reads_what_the_commands_of_its_mcp_servers_name(tmp_path
     assert not {str(hidden), str(hidden / "id"), str(link), str(home), str(tmp_path), "/"} & read
 
 
-def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confined_agent_uses_folders_named_by_variables(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Examples are ``CLAUDE_CONFIG_DIR``, ``XDG_STATE_HOME`` and agentnb's own folders."""
     for name in ("moved", "state", "settings", "kept"):
         (folder.parent / name).mkdir()
@@ -419,9 +419,7 @@ def test_confined_agent_has_its_own_files_where_variables_say(folder: Path, monk
     assert confined(folder, Confine(), "/bin/sh", "-ec", "echo 1 > ../kept/d", needs=needs).returncode != 0
 
 
-def test_caches_of_a_confined_agent_are_temporary_where_no_folder_can_be_made(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_caches_are_temporary_when_no_folder_can_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container without a home is an example."""
     (folder / "file").write_text("")
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(folder / "file"))
@@ -435,9 +433,7 @@ def test_caches_of_a_confined_agent_are_temporary_where_no_folder_can_be_made(
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.skipif(not bubblewrap_here()[1], reason="bubblewrap can make no namespaces here")
-def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_else(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bubblewrap_limits_an_agent_to_its_workspace(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For kernels without Landlock: programs run, workspace files are written, all else is absent."""
     monkeypatch.setenv("TMPDIR", str(folder.parent / ".mine"))
     made = confinement_of(Needs(), "/bin/sh", folder, Confine(network="none"), os.environ, by="bubblewrap")
@@ -457,7 +453,7 @@ def test_agent_confined_by_bubblewrap_works_in_its_workspace_and_finds_nothing_e
     assert refused_accesses(done.stderr, made, str(folder.parent)) == (RefusedAccess("/usr/x", "writing"),)
 
 
-def test_other_ways_to_confine_have_the_same_limits() -> None:
+def test_bubblewrap_and_macos_profile_have_the_same_limits() -> None:
     """The arguments of bubblewrap and the profile of macOS name the readable and writable paths, and the network."""
     confinement = Confinement(way="bubblewrap", read=("/usr",), write=('/w "s"', "/dev/null"), network="none")
     words = bubblewrap(confinement)

@@ -63,7 +63,7 @@ def write_files(config: Path, described: str, setting: str, policies: Sequence[s
         (("", "", "false", ""), {"confine": True, "network": ["a.org"]}, ("a.org",)),
     ],
 )
-def test_of_what_says_something_about_confinement_the_nearest_counts(
+def test_most_specific_confinement_choice_applies(
     config: Path, choices: tuple[str, str, str, str], arguments: dict[str, Any], expected: Any
 ) -> None:
     """The order: argument, user's policy file, setting, description; a project narrows all but the argument."""
@@ -98,7 +98,7 @@ _KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
     ],
 )
 @pytest.mark.skipif(way_here()[0] not in TRIED, reason=way_here()[1] or "sandbox-exec confines here")
-def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
+def test_agent_with_known_needs_is_confined_by_default(
     config: Path, described: str, choices: tuple[str, str, str], expected: tuple[str | None, bool]
 ) -> None:
     """Its description states its needs; a project can narrow its access, and not switch confinement off."""
@@ -118,7 +118,7 @@ def test_where_nothing_is_said_an_agent_is_confined_whose_needs_are_known(
         *[(name, False) for name in ("gemini", "vibe", "copilot")],
     ],
 )
-def test_agents_of_the_catalogue_are_confined_where_that_is_possible(
+def test_catalog_agents_are_confined_where_possible(
     name: str, with_a_keyring: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has finished a turn confined; agents whose login may be in a keyring are not confined."""
@@ -135,7 +135,7 @@ def test_agents_of_the_catalogue_are_confined_where_that_is_possible(
         assert "Its login may be in the system's keyring" in how_to_confine(needs)
 
 
-def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> None:
+def test_agents_that_cannot_work_confined_have_a_reason() -> None:
     """Codex has a sandbox; the needs of others are not known."""
     assert not is_confined_unasked(find("codex").confinement)
     assert not is_confined_unasked(find("goose").confinement)
@@ -146,7 +146,7 @@ def test_agents_that_cannot_work_confined_are_not_and_the_line_says_why() -> Non
         assert "is not known" in how_to_confine(None)
 
 
-def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_possible(config: Path) -> None:
+def test_agents_are_confined_when_a_policy_file_is_unreadable(config: Path) -> None:
     """The file could ask for it."""
     (config / "policy.toml").write_text("[agents.eliza")
     assert configured("eliza", None, None, config).network == (None if way_here()[0] is None else "all")
@@ -154,21 +154,21 @@ def test_while_a_policy_file_cannot_be_read_agents_are_confined_where_that_is_po
 
 
 @pytest.mark.parametrize("confine", ["yes", 1, [], ["https://a.org"], {"hosts": []}])
-def test_confine_that_makes_no_sense_raises(confine: object) -> None:
+def test_invalid_confine_value_raises_an_error(confine: object) -> None:
     """The error shows the value and the possible ones."""
     with pytest.raises(UsageError) as raised:
         checked_confining(confine)
     assert raised.value.hint
 
 
-def test_description_of_an_agent_with_a_confine_that_makes_no_sense_is_refused() -> None:
+def test_agent_description_with_invalid_confine_is_refused() -> None:
     """The error comes at reading, before the agent starts."""
     with pytest.raises(UsageError, match="confine is 'on'"):
         read(f'{_DESCRIPTION}confine = "on"')
     assert read(f'{_DESCRIPTION}confine = ["A.org"]').confine == ("a.org",)
 
 
-def test_narrower_of_two() -> None:
+def test_narrower_returns_the_stricter_confinement() -> None:
     """The order: not confined, the whole network, single hosts, no network."""
     order: list[Any] = [None, "all", ("a.org",), "none"]
     for at, wide in enumerate(order):

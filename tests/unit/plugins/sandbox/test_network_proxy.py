@@ -88,22 +88,20 @@ async def proxy(*hosts: str, apart: bool = True, **env: str) -> AsyncIterator[Ne
         (["127.0.0.1"], "2130706433", 443, False),
     ],
 )
-def test_hosts_name_exact_hosts_names_below_one_and_ports(
-    hosts: list[str], host: str, port: int, expected: bool
-) -> None:
+def test_host_patterns_match_names_subdomains_and_ports(hosts: list[str], host: str, port: int, expected: bool) -> None:
     """``*.`` stands for one or more names before it."""
     assert is_allowed(checked_hosts(hosts), host, port) is expected
 
 
 @pytest.mark.parametrize("hosts", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
-def test_hosts_that_are_none_raise(hosts: object) -> None:
+def test_invalid_hosts_raise_an_error(hosts: object) -> None:
     """The error shows the fault and the right form."""
     with pytest.raises(UsageError, match="network") as raised:
         checked_hosts(hosts)
     assert raised.value.hint
 
 
-def test_names_that_lead_to_this_machine_or_its_link_lead_astray() -> None:
+def test_names_that_resolve_to_local_addresses_are_detected() -> None:
     """A name's owner decides where it leads; an address allowed as such, and ``localhost``, are meant."""
     astray = ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1"]  # noqa: S104
     assert [each for each in astray if not leads_astray("a.example.org", ip_address(each))] == []
@@ -113,7 +111,7 @@ def test_names_that_lead_to_this_machine_or_its_link_lead_astray() -> None:
     assert leads_astray("localhost", ip_address("169.254.169.254"))
 
 
-def test_proxy_refuses_an_allowed_name_that_leads_to_this_machine() -> None:
+def test_proxy_refuses_allowed_names_that_resolve_to_loopback() -> None:
     """The hosts file may give the machine's own name a loopback address; the proxy makes no connection."""
     name = socket.gethostname().lower()
     try:
@@ -133,7 +131,7 @@ def test_proxy_refuses_an_allowed_name_that_leads_to_this_machine() -> None:
     run(scenario())
 
 
-def test_proxy_connects_to_hosts_that_may_be_reached() -> None:
+def test_proxy_connects_to_allowed_hosts() -> None:
     """By CONNECT and by plain HTTP: the server gets a path and none of the proxy's headers."""
 
     async def scenario() -> None:
@@ -149,7 +147,7 @@ def test_proxy_connects_to_hosts_that_may_be_reached() -> None:
     run(scenario())
 
 
-def test_proxy_refuses_other_hosts_and_says_so() -> None:
+def test_proxy_refuses_and_records_other_hosts() -> None:
     """Another name, port or form of the address; each is recorded once."""
 
     async def scenario() -> None:
@@ -171,7 +169,7 @@ def test_proxy_refuses_other_hosts_and_says_so() -> None:
 @pytest.mark.parametrize(
     "request_line", ["GET / HTTP/1.1", "GET https://a.b/ HTTP/1.1", "CONNECT a.b HTTP/1.1", "nonsense"]
 )
-def test_proxy_answers_what_is_no_request_for_it_with_an_error(request_line: str) -> None:
+def test_proxy_answers_invalid_requests_with_an_error(request_line: str) -> None:
     """The error is 400 and names the accepted requests."""
 
     async def scenario() -> None:
@@ -181,7 +179,7 @@ def test_proxy_answers_what_is_no_request_for_it_with_an_error(request_line: str
     run(scenario())
 
 
-def test_proxy_when_nobody_listens_answers_with_an_error() -> None:
+def test_proxy_reports_a_host_that_cannot_be_reached() -> None:
     """The error is 502 with the reason."""
 
     async def scenario() -> None:
@@ -196,7 +194,7 @@ def test_proxy_when_nobody_listens_answers_with_an_error() -> None:
     run(scenario())
 
 
-def test_proxy_of_the_environment_is_gone_through() -> None:
+def test_proxy_connects_through_the_proxy_of_the_environment() -> None:
     """It gets its login and looks up names. Refused requests never reach it."""
 
     async def scenario() -> None:
@@ -237,7 +235,7 @@ WITHOUT_RIGHTS = [
         (" folded\r\n", "HTTP/1.1 400"),
     ],
 )
-def test_proxy_of_the_environment_gets_one_request_at_most(headers: str, expected: str) -> None:
+def test_proxy_of_the_environment_gets_at_most_one_request(headers: str, expected: str) -> None:
     """A second request behind it, for a refused host, is not passed on."""
 
     async def scenario() -> bytes:
@@ -299,9 +297,7 @@ told("variables", lambda: (os.environ["HTTPS_PROXY"] == os.environ["http_proxy"]
 @needs_landlock
 @pytest.mark.parametrize("without_rights", [False, True], ids=["", "without rights"])
 @pytest.mark.parametrize("apart", [True, False], ids=["a network of its own", "Landlock alone"])
-def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else(
-    tmp_path: Path, apart: bool, without_rights: bool
-) -> None:
+def test_confined_agent_reaches_only_allowed_hosts(tmp_path: Path, apart: bool, without_rights: bool) -> None:
     """UDP, so also DNS, and what Landlock does not check are closed, too; as root or not."""
     if not apart and landlock.abi() < landlock.SINCE["TCP"]:
         pytest.skip(f"Landlock has version {landlock.abi()} here")
@@ -357,9 +353,7 @@ def test_confined_agent_reaches_allowed_hosts_through_the_proxy_and_nothing_else
         (["*.localhost"], "localhost,127.0.0.1,::1"),
     ],
 )
-def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports_are_named(
-    tmp_path: Path, hosts: list[str], direct: str
-) -> None:
+def test_local_servers_with_named_ports_bypass_the_proxy(tmp_path: Path, hosts: list[str], direct: str) -> None:
     """A local host without a port goes through the proxy, and so do the agent's own servers then."""
     script = "import os; print(os.environ['NO_PROXY'])"
 
@@ -381,8 +375,7 @@ def test_servers_of_this_machine_are_reached_without_the_proxy_where_their_ports
 
 
 @needs_landlock
-def test_network_of_its_own_is_gone_with_the_process(tmp_path: Path) -> None:
-    """The proxy closes its listening socket."""
+def test_proxy_closes_its_sockets_when_the_agent_ends(tmp_path: Path) -> None:
     script = (
         "import socket, threading; s = socket.create_server(('127.0.0.1', 0)); "
         "c = socket.create_connection(s.getsockname()); print('reached its own')"
@@ -413,7 +406,7 @@ def descriptors() -> list[str]:
     return sorted(each for each in links if each.startswith(("socket:", "anon_inode:[pidfd]")))
 
 
-def test_single_hosts_when_landlock_is_too_old_are_refused() -> None:
+def test_single_hosts_are_refused_when_landlock_is_too_old() -> None:
     """They are never half enforced; the error names the required version."""
     with pytest.raises(OSError, match=r"version 4 of Landlock \(Linux 6.7\); the kernel has version 3"):
         landlock.restrict(read=(), write=(), ports=(80,), version=3)

@@ -17,7 +17,7 @@ from tests.unit.plugins.sandbox.test_confinement import needs_landlock
 
 @needs_npm
 @needs_landlock
-async def test_npm_below_confinement_uses_the_users_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_confined_npm_uses_the_mirror_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The real npm runs confined; it cannot read the file with the login."""
     work = tmp_path / "work"
     work.mkdir()

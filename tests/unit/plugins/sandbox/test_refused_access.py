@@ -29,12 +29,12 @@ HOME = "/home/ada"
         ("", []),
     ],
 )
-def test_refused_accesses_when_programs_tell_of_them_are_found(printed: str, expected: list[tuple[str, str]]) -> None:
+def test_refused_accesses_are_found_in_program_output(printed: str, expected: list[tuple[str, str]]) -> None:
     """Only paths outside the confinement count: others were refused by something else."""
     assert [tuple(each) for each in refused_accesses(printed, CONFINED, HOME)] == expected
 
 
-def test_refused_accesses_when_there_are_many_are_bounded() -> None:
+def test_number_of_refused_accesses_is_limited() -> None:
     """Each counts once; only the end of a long text is read."""
     same = "cat: /data/x: Permission denied\n"
     many = "".join(f"cat: /data/{number}: Permission denied\n" for number in range(100))

@@ -38,7 +38,7 @@ def text(result: dict[str, Any]) -> str:
     return str(result["content"][0]["text"])
 
 
-async def test_verify_notebook_asks_first_and_says_what_was_found(tmp_path: Path) -> None:
+async def test_verify_notebook_asks_permission_and_reports_findings(tmp_path: Path) -> None:
     """The request is for running code, or for reading if only names are checked."""
     requests.clear()
     saved(tmp_path, notebook(cell("print(z)", 1)))
@@ -59,7 +59,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) -> None:
+async def test_run_tests_reports_failures_with_tracebacks(tmp_path: Path) -> None:
     """They come from pytest's report."""
     (tmp_path / "test_a.py").write_text("def test_one(): pass\ndef test_two():\n    assert 1 == 2, 'no'\n")
     result = await run_tests(session(tmp_path), {})
@@ -74,19 +74,19 @@ async def test_run_tests_gives_failures_with_their_tracebacks(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("quick")
-async def test_run_tests_that_take_too_long_are_ended(tmp_path: Path) -> None:
+async def test_run_tests_ends_tests_that_take_too_long(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("import threading\ndef test_one():\n    threading.Event().wait()\n")
     result = await run_tests(session(tmp_path), {"seconds": 3})
     assert text(result) == "The tests took too long, and were ended."
 
 
-def test_report_where_there_is_none_is_empty(tmp_path: Path) -> None:
+def test_missing_report_file_gives_empty_text(tmp_path: Path) -> None:
     """The answer is then the printed output."""
     assert report_of(tmp_path / "none.xml") == ""
     assert {each.name for each in TOOLS} == {"verify_notebook", "interrupt", "restart_kernel", "run_tests"}
 
 
-def test_lost_variables_names_some_and_counts_the_others() -> None:
+def test_lost_variables_names_eight_and_counts_the_rest() -> None:
     """Modules can be imported again, so they do not count."""
     assert lost_variables({"np": json, "x": 1}) == "Permanently loses your variables: x."
     assert lost_variables({"np": json}) == "Stops the running code. The kernel has no variables."

@@ -27,7 +27,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
 @pytest.mark.parametrize("run", [True, False])
-def test_verify_of_a_damaged_notebook_finds_that(tmp_path: Path, text: str, run: bool) -> None:
+def test_verify_reports_a_damaged_notebook(tmp_path: Path, text: str, run: bool) -> None:
     """It names the fault and runs nothing."""
     path = tmp_path / "nb.ipynb"
     path.write_text(text)
@@ -38,7 +38,7 @@ def test_verify_of_a_damaged_notebook_finds_that(tmp_path: Path, text: str, run:
 
 
 @pytest.mark.parametrize("language", ["R", "julia", "javascript"])
-def test_verify_of_a_notebook_of_another_language_does_not_try_it(tmp_path: Path, language: str) -> None:
+def test_verify_does_not_run_notebooks_in_other_languages(tmp_path: Path, language: str) -> None:
     """It names the language."""
     metadata = {
         "kernelspec": {"name": f"no-such-{language}", "language": language},
@@ -50,8 +50,7 @@ def test_verify_of_a_notebook_of_another_language_does_not_try_it(tmp_path: Path
     assert language.lower() in finding.cause
 
 
-def test_verify_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """An invalid time limit is refused, too."""
+def test_verify_refuses_missing_files_and_invalid_arguments(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         agentnb.verify(tmp_path / "none.ipynb")
     path = saved(tmp_path, notebook(cell("1")))
@@ -62,7 +61,7 @@ def test_verify_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
         agentnb.verify(path, cwd=tmp_path / "none")
 
 
-def test_read_notebook_of_the_form_of_2012_reads_its_worksheets() -> None:
+def test_read_notebook_reads_worksheets_of_the_2012_format() -> None:
     """Inputs, numbers and outputs have other names in it."""
     output = {"output_type": "pyout", "text": ["3"], "prompt_number": 1}
     old = {
@@ -75,7 +74,7 @@ def test_read_notebook_of_the_form_of_2012_reads_its_worksheets() -> None:
 
 
 @pytest.mark.slow
-def test_verify_of_a_notebook_that_never_ends_stops_it(tmp_path: Path) -> None:
+def test_verify_stops_a_notebook_at_the_time_limit(tmp_path: Path) -> None:
     """It names the cell that ran at the time limit."""
     path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n"), cell("import threading\nthreading.Event().wait()", 2)))
     result = agentnb.verify(path, seconds=10)
@@ -96,7 +95,7 @@ def test_verify_of_a_notebook_that_never_ends_stops_it(tmp_path: Path) -> None:
     ],
     ids=["processes", "disk"],
 )
-def test_verify_of_a_greedy_notebook_ends_it_and_says_what_it_needs(tmp_path: Path, source: str, kind: str) -> None:
+def test_verify_stops_notebooks_that_use_too_many_resources(tmp_path: Path, source: str, kind: str) -> None:
     """None of its files stays."""
     path = saved(tmp_path, notebook(cell(source, 1)))
     (finding,) = agentnb.verify(path, seconds=60).findings
@@ -105,7 +104,7 @@ def test_verify_of_a_greedy_notebook_ends_it_and_says_what_it_needs(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_verify_of_what_prints_without_end_is_cut_and_ends(tmp_path: Path) -> None:
+def test_verify_stops_a_notebook_that_prints_endlessly(tmp_path: Path) -> None:
     """Its output is kept only in part."""
     path = saved(tmp_path, notebook(cell("while True:\n    print('x' * 1000)", 1, "x\n")))
     result = agentnb.verify(path, seconds=4)
@@ -113,7 +112,7 @@ def test_verify_of_what_prints_without_end_is_cut_and_ends(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_verify_of_2000_cells_runs_them(tmp_path: Path) -> None:
+def test_verify_runs_a_notebook_with_2000_cells(tmp_path: Path) -> None:
     """Each runs once, in one kernel."""
     cells = [cell(f"x{n} = {n}\nprint(x{n})", n + 1, f"{n}\n") for n in range(2000)]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=300)
@@ -122,8 +121,7 @@ def test_verify_of_2000_cells_runs_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_verify_twice_at_once_gives_two_answers(tmp_path: Path) -> None:
-    """Neither run sees the other's files."""
+def test_two_verifications_at_once_do_not_share_files(tmp_path: Path) -> None:
     source = "import os\nassert not os.path.exists('mark')\nopen('mark', 'w').write('x')\nprint(1)"
     path = saved(tmp_path, notebook(cell(source, 1, "1\n")))
     results: list[agentnb.Verification] = []
@@ -137,7 +135,7 @@ def test_verify_twice_at_once_gives_two_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_verify_of_a_notebook_without_results_only_runs_it(tmp_path: Path) -> None:
+def test_verify_only_runs_a_notebook_without_saved_results(tmp_path: Path) -> None:
     """The result says that nothing was compared."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)"), cell("print(2)"))))
     assert result.ok, result

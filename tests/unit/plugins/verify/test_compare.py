@@ -51,14 +51,13 @@ OTHER = {
 
 
 @pytest.mark.parametrize(("stored", "now"), SAME.values(), ids=SAME)
-def test_compare_texts_that_differ_in_what_differs_at_each_run_finds_no_difference(stored: str, now: str) -> None:
-    """Addresses and the like do not count."""
+def test_compare_texts_ignores_values_that_change_at_each_run(stored: str, now: str) -> None:
     assert compare_texts(stored, now) is None
     assert compare_texts(now, stored) is None
 
 
 @pytest.mark.parametrize(("stored", "now"), MILD.values(), ids=MILD)
-def test_compare_texts_that_differ_in_times_finds_a_mild_difference(stored: str, now: str) -> None:
+def test_compare_texts_finds_a_mild_difference_in_times(stored: str, now: str) -> None:
     """It is noted, but not a fault."""
     difference = compare_texts(stored, now)
     assert difference is not None
@@ -66,7 +65,7 @@ def test_compare_texts_that_differ_in_times_finds_a_mild_difference(stored: str,
 
 
 @pytest.mark.parametrize(("stored", "now"), OTHER.values(), ids=OTHER)
-def test_compare_texts_that_differ_finds_the_lines(stored: str, now: str) -> None:
+def test_compare_texts_finds_the_lines_that_differ(stored: str, now: str) -> None:
     """The first different lines are its evidence."""
     difference = compare_texts(stored, now)
     assert difference is not None
@@ -75,7 +74,7 @@ def test_compare_texts_that_differ_finds_the_lines(stored: str, now: str) -> Non
 
 
 @given(st.text(), st.text())
-def test_compare_texts_of_any_texts_ends_and_a_text_is_as_itself(one: str, other: str) -> None:
+def test_compare_texts_finds_any_text_equal_to_itself(one: str, other: str) -> None:
     assert compare_texts(one, one) is None
     compare_texts(one, other)
 
@@ -91,7 +90,7 @@ def picture(width: int = 40, height: int = 30, dots: int = 0, compression: int =
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_compare_pictures_with_every_filter_of_png_reads_the_pixels(seed: int) -> None:
+def test_compare_pictures_reads_every_png_filter(seed: int) -> None:
     """The test writes a file with each filter and an unfiltered one."""
     rng = random.Random(seed)
     rows = [bytes(rng.randrange(256) for _ in range(8 * 3)) for _ in range(10)]
@@ -101,7 +100,7 @@ def test_compare_pictures_with_every_filter_of_png_reads_the_pixels(seed: int) -
     assert "of the pixels differ" in compare_pictures(_png(rows, 4), _png(other, 3))
 
 
-def test_compare_pictures_of_other_pixels_or_size_says_how() -> None:
+def test_compare_pictures_names_different_pixels_and_sizes() -> None:
     """One pixel of 100,000 may differ."""
     assert compare_pictures(picture(dots=90), picture()) == "7.5 % of the pixels differ".replace(" %", "%")
     assert "40 × 30" in compare_pictures(picture(), picture(41))
@@ -133,7 +132,7 @@ WARNED = "<ipython-input-7>:3: FutureWarning: soon gone\n  old()\n"
     ],
     ids=["number", "new", "place of a warning", "warning gone", "progress", "font cache"],
 )
-def test_compare_outputs_compares_stderr_and_does_not_count_warnings(stored: str, now: str, kind: str) -> None:
+def test_compare_outputs_compares_stderr_with_warnings_as_mild(stored: str, now: str, kind: str) -> None:
     """Python shows a warning once: a cell that ran again shows none."""
     old, new = ([{"output_type": "stream", "name": "stderr", "text": each}] for each in (stored, now))
     difference = compare_outputs(old, new)
@@ -141,7 +140,7 @@ def test_compare_outputs_compares_stderr_and_does_not_count_warnings(stored: str
     assert difference is None or difference.is_mild == (kind == "warning")
 
 
-def test_compare_outputs_compares_widgets_by_what_they_describe_and_their_state() -> None:
+def test_compare_outputs_compares_widgets_by_text_and_state() -> None:
     """Their models have other ids at each run; parts that only one of them has do not count."""
     stored = _widget("one", {"value": 3, "layout": {"width": "9px"}, "since": 8})
     assert compare_outputs([stored], [_widget("two", {"value": 3, "layout": {"width": "9px"}})]) is None
@@ -156,7 +155,7 @@ def test_compare_outputs_compares_widgets_by_what_they_describe_and_their_state(
     }
 
 
-def test_compare_outputs_compares_videos_and_sounds_by_their_bytes() -> None:
+def test_compare_outputs_compares_videos_and_sounds_by_bytes() -> None:
     """They are outputs or inside HTML."""
     one, other = (base64.b64encode(each * 99).decode() for each in (b"abc", b"abd"))
     for kind in ("video/mp4", "audio/wav", "image/jpeg"):
@@ -170,7 +169,7 @@ def test_compare_outputs_compares_videos_and_sounds_by_their_bytes() -> None:
     assert compare_outputs(bundles[0], bundles[1]) is not None
 
 
-def test_states_of_widgets_are_put_beside_their_views_with_the_widgets_in_them() -> None:
+def test_add_states_puts_widget_states_into_their_views() -> None:
     """Once as a notebook saves them, once as a kernel's messages."""
     saved = {"box": {"children": ["IPY_MODEL_in"], "_view": 1}, "in": {"value": 2, "up": "IPY_MODEL_box"}}
     metadata = {"widgets": {SAVED: {"state": {key: {"state": each} for key, each in saved.items()}}}}

@@ -31,7 +31,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_out(tmp_path: Path) -> None:
+def test_verify_command_writes_json_junit_and_exit_code(tmp_path: Path) -> None:
     """0: all verified; 1: findings; 2: an unreadable notebook."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(cell("print(z)", 1)), "bad.ipynb")
@@ -54,7 +54,7 @@ def test_command_verify_writes_json_and_junit_and_its_exit_code_says_what_came_o
     assert missing.stdout.endswith("1 of 3 notebooks verified.\n")
 
 
-def test_command_verify_without_running_is_fast_and_says_that_nothing_was_run(tmp_path: Path) -> None:
+def test_verify_command_with_fast_says_that_no_cell_ran(tmp_path: Path) -> None:
     """It reads only the names."""
     saved(tmp_path, notebook(cell("print(z)", 1)))
     done = run_agentnb("verify", "nb.ipynb", "--fast", cwd=tmp_path)
@@ -64,7 +64,7 @@ def test_command_verify_without_running_is_fast_and_says_that_nothing_was_run(tm
 
 
 @pytest.mark.slow
-def test_pytest_with_its_option_collects_notebooks_and_fails_where_one_is_not_verified(tmp_path: Path) -> None:
+def test_pytest_option_fails_notebooks_that_are_not_verified(tmp_path: Path) -> None:
     """The findings are its message; without the option nothing is collected."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(*ran("x = 1"), cell("print(z)", 3)), "bad.ipynb")
@@ -84,7 +84,7 @@ def test_pytest_with_its_option_collects_notebooks_and_fails_where_one_is_not_ve
 
 
 @pytest.mark.slow
-def test_magic_verify_takes_a_path_and_refuses_other_options(tmp_path: Path) -> None:
+def test_verify_magic_takes_a_path_and_refuses_other_arguments(tmp_path: Path) -> None:
     """`%agents verify` shows the result."""
     path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n")))
     run = commands()["verify"]
@@ -94,8 +94,7 @@ def test_magic_verify_takes_a_path_and_refuses_other_options(tmp_path: Path) -> 
         run(None, "a b")  # type: ignore[arg-type]
 
 
-def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_in_it() -> None:
-    """A notebook's output is escaped."""
+def test_verification_displays_as_a_table_with_escaped_text() -> None:
     finding = Finding(
         kind="error",
         cause=f"`z` is gone {HOSTILE}",
@@ -113,13 +112,12 @@ def test_verification_that_is_displayed_is_a_table_and_runs_nothing_that_stands_
     assert HOSTILE in stored["text/plain"]
 
 
-def test_verify_without_a_notebook_and_without_a_kernel_asks_for_its_path(tmp_path: Path) -> None:
-    """A script has no notebook."""
+def test_verify_in_a_script_requires_a_notebook_path(tmp_path: Path) -> None:
     done = run_script("import agentnb; agentnb.verify()", cwd=tmp_path)
     assert "The name of this notebook is unknown." in done.stderr
     assert 'agentnb.verify("analysis.ipynb")' in done.stderr
 
 
-def test_verify_of_a_dict_takes_it_as_the_notebook() -> None:
+def test_verify_accepts_a_notebook_as_a_dict() -> None:
     """It is the form of nbformat."""
     assert [each.kind for each in agentnb.verify(notebook(cell("z", 1)), run=False).findings] == ["deleted-cell"]

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.slow
 
 
 def stderr(text: str) -> Json:
-    """Returns an output on stderr."""
     return {"output_type": "stream", "name": "stderr", "text": text}
 
 
@@ -98,7 +97,7 @@ TOGETHER = {name: CASES[name] for name in ("clock", "unstable", "curl", "version
 APART = HERE if len(HERE) == len(CASES) else {name: case for name, case in HERE.items() if name not in TOGETHER}
 
 
-def test_verify_of_a_notebook_with_many_faults_names_kind_and_cell_of_each(tmp_path: Path) -> None:
+def test_verify_finds_each_of_many_faults_in_one_notebook(tmp_path: Path) -> None:
     """Only the last cell raises an exception: no cell below that would run."""
     cells = [{**case[0][0], "execution_count": number} for number, case in enumerate(TOGETHER.values(), 1)]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=60)
@@ -109,9 +108,7 @@ def test_verify_of_a_notebook_with_many_faults_names_kind_and_cell_of_each(tmp_p
 
 
 @pytest.mark.parametrize(("cells", "kind", "where"), APART.values(), ids=APART)
-def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
-    tmp_path: Path, cells: list[Json], kind: str, where: str
-) -> None:
+def test_verify_names_the_kind_and_cell_of_a_fault(tmp_path: Path, cells: list[Json], kind: str, where: str) -> None:
     """It is the only finding, with evidence and advice."""
     result = agentnb.verify(saved(tmp_path, notebook(*cells)), seconds=30)
     matching = [(each.kind, each.cell.id if each.cell else "") for each in result.findings]
@@ -121,7 +118,7 @@ def test_verify_of_a_notebook_with_a_fault_names_kind_and_cell(
     assert not result.ok
 
 
-def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) -> None:
+def test_verify_names_the_call_that_ends_the_kernel(tmp_path: Path) -> None:
     """The finding has the line, and the cells below are named."""
     path = saved(tmp_path, notebook(cell("import os\nprint(1)\nos._exit(0)", 1, "1\n"), cell("print(2)", 2, "2\n")))
     result = agentnb.verify(path)
@@ -131,7 +128,7 @@ def test_verify_of_a_cell_that_ends_the_kernel_names_the_call(tmp_path: Path) ->
     assert "The cells below [1] were not run (1)." in result.not_checked
 
 
-def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_path: Path) -> None:
+def test_verify_compares_outputs_that_later_cells_update(tmp_path: Path) -> None:
     """A slider moved by hand is found; warnings that came once are named."""
     sources = [
         "import ipywidgets, sys, warnings\nslider = ipywidgets.IntSlider(value=3)\nslider",
@@ -158,7 +155,7 @@ def test_verify_compares_the_widgets_and_displays_that_later_cells_change(tmp_pa
 LOGS = "import logging\nlogging.basicConfig(format='%(process)d %(message)s', force=True)\nlogging.error('late')"
 
 
-def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> None:
+def test_verify_accepts_a_reproducible_notebook(tmp_path: Path) -> None:
     """Prints, values, times, an expected exception, top-level await."""
     cells = [
         cell("import asyncio, time\nbegun = time.time()\nprint('a', 1)", 1, "a 1\n"),
@@ -174,7 +171,7 @@ def test_verify_of_a_notebook_that_gives_what_it_shows_is_ok(tmp_path: Path) -> 
     assert "verified (6 of 6 cells run" in result.summary
 
 
-def test_verify_of_a_file_that_was_changed_says_which(tmp_path: Path) -> None:
+def test_verify_names_a_data_file_that_has_changed(tmp_path: Path) -> None:
     """It names the cell that reads it, and the cell that shows the result."""
     cells = [cell("n = int(open('n.txt').read())", 1), cell("print(n)", 2, "3\n")]
     path = saved(tmp_path, notebook(*cells))
@@ -186,7 +183,7 @@ def test_verify_of_a_file_that_was_changed_says_which(tmp_path: Path) -> None:
     assert [each.id for each in finding.related] == ["c1"]
 
 
-def test_verify_compares_written_files_and_changes_none(tmp_path: Path) -> None:
+def test_verify_compares_written_files_without_changing_them(tmp_path: Path) -> None:
     """It writes to a copy and finds the difference."""
     cells = [cell("_ = open('out.csv', 'w').write('a,1\\n'), open('new.csv', 'w').write('x')", 1)]
     path = saved(tmp_path, notebook(*cells))
@@ -198,7 +195,6 @@ def test_verify_compares_written_files_and_changes_none(tmp_path: Path) -> None:
 
 
 def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
-    """The same figure passes; a different one is found."""
     source = (
         "import matplotlib.pyplot as plt\nplt.figure(figsize=(2, 2))\nplt.plot([1, {}])\nplt.ylim(0, 10)\nplt.show()"
     )
@@ -209,7 +205,7 @@ def test_verify_compares_figures_by_their_pixels(tmp_path: Path) -> None:
     assert "of the pixels differ" in finding.evidence
 
 
-def test_verify_of_cells_that_ask_agents_skips_them_and_says_so(tmp_path: Path) -> None:
+def test_verify_skips_cells_that_ask_agents_and_says_so(tmp_path: Path) -> None:
     """Without a cassette no agent is asked."""
     cells = [cell("%load_ext agentnb", 1), cell("%agent Hello", 2, "Hi\n"), cell("print(1)", 3, "1\n")]
     result = agentnb.verify(saved(tmp_path, notebook(*cells)))
@@ -220,7 +216,7 @@ def test_verify_of_cells_that_ask_agents_skips_them_and_says_so(tmp_path: Path) 
 GETS = "import urllib.request\nprint(urllib.request.urlopen('http://{}/').read().decode())"
 
 
-def test_verify_reaches_the_hosts_that_are_allowed_and_no_others(tmp_path: Path) -> None:
+def test_verify_reaches_only_allowed_hosts(tmp_path: Path) -> None:
     """A server of this machine is reached directly, others through a proxy that asks for the host."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -250,7 +246,7 @@ class _Answers(BaseHTTPRequestHandler):
         """Prints nothing."""
 
 
-def test_verify_says_how_it_was_closed_in(tmp_path: Path) -> None:
+def test_verify_reports_how_it_isolated_the_notebook(tmp_path: Path) -> None:
     """It ran in a sandbox, or on a copy with a list of what stays open."""
     result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
     assert result.ok

@@ -37,8 +37,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("sources", FINE.values(), ids=FINE)
-def test_check_names_of_cells_without_fault_finds_nothing(sources: list[str]) -> None:
-    """Valid Python and IPython is not a fault."""
+def test_check_names_finds_nothing_in_valid_cells(sources: list[str]) -> None:
     assert check(*ran(*sources)).findings == []
 
 
@@ -60,8 +59,7 @@ FAULTS: dict[str, tuple[list[Json], str, str]] = {
 
 
 @pytest.mark.parametrize(("cells", "kind", "where"), FAULTS.values(), ids=FAULTS)
-def test_check_names_of_a_fault_names_its_kind_and_cell(cells: list[Json], kind: str, where: str) -> None:
-    """It names the cell that fails."""
+def test_check_names_finds_the_kind_and_cell_of_a_fault(cells: list[Json], kind: str, where: str) -> None:
     matching = check(*cells).findings
     assert [(each.kind, each.cell and each.cell.id) for each in matching] == [(kind, where)]
 
@@ -69,15 +67,13 @@ def test_check_names_of_a_fault_names_its_kind_and_cell(cells: list[Json], kind:
 @pytest.mark.parametrize(
     "source", ["from os.path import *", "exec(text)", "%run script.py", "globals()['x'] = 1", "%load_ext sql"]
 )
-def test_check_names_behind_what_may_define_any_name_says_that_it_is_unknown(source: str) -> None:
-    """It does not guess."""
+def test_check_names_reports_unknown_names_after_dynamic_code(source: str) -> None:
     answer = check(*ran("text = 'x = 1'", source, "print(somewhere)"))
     assert answer.findings == []
     assert any("`somewhere` in cell [3]" in each and "may define any name" in each for each in answer.unknown)
 
 
-def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() -> None:
-    """It uses the kernel's history and names."""
+def test_check_names_uses_kernel_history_to_find_changed_cells() -> None:
     live = LiveKernel(frozenset({"kept"}), {1: "gone = 1", 2: "old = 2", 3: "gone + old + kept"})
     answer = check(cell("new = 2", 2), cell("gone", 4), cell("old", 5), cell("kept", 6), live=live)
     kinds = {each.cell.id: (each.kind, each.cause) for each in answer.findings if each.cell is not None}
@@ -90,7 +86,7 @@ def test_check_names_with_the_kernel_says_which_cell_was_deleted_or_changed() ->
     assert kinds["c0"][1].startswith("Cell [2] has been changed since it was run")
 
 
-def test_verify_without_running_of_200_cells_takes_a_few_times_what_compiling_them_takes(tmp_path: Path) -> None:
+def test_static_check_of_200_cells_is_fast(tmp_path: Path) -> None:
     """Processor time of the fastest of five runs counts: the machine may be busy."""
     sources = [
         f"def f{i}(a, b=2):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"

@@ -34,7 +34,7 @@ async def ended(path: Path) -> list[VerificationState]:
     return states
 
 
-async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_notebook_is_changed(
+async def test_page_follows_a_verification_until_it_is_stale(
     tmp_path: Path,
 ) -> None:
     """It shows progress and findings, and that they belong to the text at its start."""
@@ -61,7 +61,7 @@ async def test_verification_of_a_page_is_followed_to_its_end_and_stale_once_the_
     assert msgspec.to_builtins(last)["findings"][0]["cell"]["id"] == "c1"
 
 
-async def test_every_page_that_follows_knows_of_a_result_at_once(tmp_path: Path) -> None:
+async def test_every_waiting_page_receives_a_result_at_once(tmp_path: Path) -> None:
     """Windows wait for a verification that none began; those above the limit get an answer, too."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     first = await state(StateParams(path=str(path)))
@@ -78,12 +78,12 @@ async def test_every_page_that_follows_knows_of_a_result_at_once(tmp_path: Path)
     assert time.monotonic() - begun < 10
 
 
-async def test_state_of_what_nobody_verified_is_none(tmp_path: Path) -> None:
+async def test_state_is_none_before_any_verification(tmp_path: Path) -> None:
     assert (await state(StateParams(path=str(tmp_path / "nb.ipynb")))).status == "none"
     assert [each.name for each in REQUESTS] == ["verify/begin", "verify/state", "verify/stop"]
 
 
-async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> None:
+async def test_page_text_is_verified_instead_of_the_file(tmp_path: Path) -> None:
     """It has the unsaved changes with their results."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     page_notebook = notebook(cell("print(1)", 1, "2\n"))
@@ -92,7 +92,7 @@ async def test_text_of_the_page_is_verified_and_not_the_file(tmp_path: Path) -> 
     assert (finding.cell and finding.cell.label, "2" in finding.evidence) == ("[1]", True)
 
 
-async def test_verification_that_is_stopped_ends_at_once_and_leaves_what_was_known(tmp_path: Path) -> None:
+async def test_stopped_verification_ends_at_once_without_a_result(tmp_path: Path) -> None:
     """Its cell would run for minutes; the next verification starts anew."""
     path = saved(tmp_path, notebook(cell("import time; time.sleep(100)", 1)))
     states = [await begin(BeginVerificationParams(path=str(path)))]
@@ -109,7 +109,7 @@ async def test_verification_that_is_stopped_ends_at_once_and_leaves_what_was_kno
     assert (await ended(path))[-1].ok
 
 
-async def test_result_of_a_turn_s_check_is_the_page_s_too(tmp_path: Path) -> None:
+async def test_page_receives_the_result_of_a_verified_turn(tmp_path: Path) -> None:
     """The notebook's toolbar shows findings of `until verified` and `%agents verify`."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
     text = path.read_text()
@@ -118,7 +118,7 @@ async def test_result_of_a_turn_s_check_is_the_page_s_too(tmp_path: Path) -> Non
     assert (known.status, known.ok, known.is_stale, len(known.findings)) == ("ended", False, False, 1)
 
 
-async def test_verification_of_a_file_that_is_gone_ends_with_an_error(tmp_path: Path) -> None:
+async def test_verification_of_an_empty_file_reports_it_as_corrupt(tmp_path: Path) -> None:
     """The page does not wait for ever."""
     path = saved(tmp_path, notebook(cell("x = 1", 1)))
     await begin(BeginVerificationParams(path=str(path), fast=True))

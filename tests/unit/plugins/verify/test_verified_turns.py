@@ -21,14 +21,13 @@ SCRIPT = [sys.executable, str(AGENTS / "mends_notebooks.py")]
 
 
 def notices(turn: Turn) -> list[str]:
-    """Returns the system's notices in the turn."""
     snapshot = turn.snapshot
     assert snapshot is not None
     parts = snapshot.response_parts
     return [str(each.content) for each in parts if isinstance(each, SystemNotificationResponsePart)]
 
 
-def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(start: Callable[..., Session]) -> None:
+def test_verified_turn_sends_findings_until_the_agent_fixes_them(start: Callable[..., Session]) -> None:
     """One turn has the fault, its fix, and the verification."""
     turn = start(command=SCRIPT, verify=True).prompt("Sum them").wait(PATIENCE * 4)
     assert turn.state == "complete"
@@ -38,7 +37,7 @@ def test_verified_turn_gives_the_agent_what_was_found_until_it_is_mended(start: 
     assert last.startswith("made.ipynb: verified (1 of 1 cells run")
 
 
-def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(start: Callable[..., Session]) -> None:
+def test_verified_turn_ends_after_three_failed_fixes(start: Callable[..., Session]) -> None:
     """The user gets the findings then."""
     turn = start(command=[*SCRIPT, "never"], verify=True).prompt("Sum them").wait(PATIENCE * 8)
     assert turn.text == "Written." * 4
@@ -47,25 +46,22 @@ def test_verified_turn_of_an_agent_that_does_not_mend_it_ends_after_three_times(
     assert noted[-1].endswith("The agent tried 3 times to fix it. Now it is your turn.")
 
 
-def test_prompt_that_is_to_be_verified_checks_that_turn_alone(start: Callable[..., Session]) -> None:
+def test_verify_argument_of_a_prompt_checks_only_that_turn(start: Callable[..., Session]) -> None:
     session = start(command=SCRIPT)
     assert notices(session.prompt("Sum", verify=True).wait(PATIENCE * 4)) != []
     assert notices(session.prompt("Sum").wait(PATIENCE)) == []
 
 
-def test_turn_when_the_setting_says_each_turn_is_checked_and_the_agent_not_asked(
+def test_setting_each_turn_reports_findings_only_to_the_user(
     start: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The user sees the findings."""
     monkeypatch.setenv("AGENTNB_VERIFY", "each turn")
     turn = start(command=SCRIPT).prompt("Sum them").wait(PATIENCE * 4)
     assert turn.text == "Written."
     assert len(notices(turn)) == 1
 
 
-def test_batch_that_is_to_be_verified_mends_each_notebook_before_its_answer_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verified_batch_fixes_each_notebook_before_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each input has a copy of the folder: the answer comes after the fix."""
     monkeypatch.chdir(tmp_path)
     batch = agentnb.map(
@@ -74,13 +70,12 @@ def test_batch_that_is_to_be_verified_mends_each_notebook_before_its_answer_is_d
     assert [each.endswith("Mended: True.") for each in batch] == [True, True]
 
 
-def test_verified_turn_that_changed_no_notebook_is_done_at_once(start: Callable[..., Session]) -> None:
+def test_verified_turn_without_notebook_changes_has_no_notices(start: Callable[..., Session]) -> None:
     turn = start("echo", verify=True).prompt("Hello").wait(PATIENCE)
     assert notices(turn) == []
 
 
-def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Callable[..., Session]) -> None:
-    """The agent gets no further prompt."""
+def test_cancelled_verified_turn_sends_no_further_prompt(start: Callable[..., Session]) -> None:
     session = start(command=SCRIPT, verify=True)
     turn = session.prompt("Sum them")
     written = threading.Event()
@@ -95,7 +90,7 @@ def test_verified_turn_that_is_cancelled_while_it_is_checked_is_over(start: Call
     assert "Mended" not in turn.text
 
 
-def test_verify_as_an_argument_is_true_or_false(tmp_path: Path) -> None:
+def test_verify_argument_must_be_true_or_false(tmp_path: Path) -> None:
     """The magic has the option `--verify`."""
     with pytest.raises(UsageError, match="verify must be True or False"):
         agentnb.start("eliza", cwd=tmp_path, verify="yes")  # type: ignore[arg-type]

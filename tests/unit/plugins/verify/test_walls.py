@@ -28,9 +28,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize("way", ["namespaces", "no namespaces", "no plug-in"])
-def test_verify_closes_a_notebook_in_as_far_as_the_system_can_and_says_what_it_does_not(
-    tmp_path: Path, way: str
-) -> None:
+def test_verify_isolates_a_notebook_as_far_as_possible(tmp_path: Path, way: str) -> None:
     """Files never change; on a copy only Python's own network requests are refused."""
     (tmp_path / "keep.txt").write_text("kept")
     writes = "with open('keep.txt', 'w') as file:\n    file.write('x')\nopen('new', 'w').close()\nprint('wrote')"
