@@ -288,7 +288,7 @@ def test_kernel_reports_deviations_from_the_recording_on_stderr(quiet: Path) -> 
     assert "was not used" in done.stderr
 
 
-def test_notebook_without_a_cassette_can_use_only_the_built_in_agent(tmp_path: Path) -> None:
+def test_notebook_without_a_cassette_can_use_only_eliza(tmp_path: Path) -> None:
     """A real agent starts only if the environment allows it."""
     notebook(tmp_path / "mixed.ipynb", "%load_ext agentnb", "%agent /say Yes", "%agent -n -a opencode /say No")
     env = stand_in(tmp_path)

@@ -245,7 +245,7 @@ def test_killed_server_is_reported_during_an_answer(kind: str, chat: Chat, tmp_p
         session.prompt("Hi").wait(PATIENCE)
 
 
-def test_model_without_tools_gets_a_warning_before_the_first_prompt(chat: Chat, tmp_path: Path) -> None:
+def test_model_without_tools_gets_a_warning_before_a_prompt(chat: Chat, tmp_path: Path) -> None:
     """The server would accept the tools and hide them from the model; text that looks like a call is text."""
     with llama_cpp(tmp_path, "plain") as plain:
         session = chat(plain)

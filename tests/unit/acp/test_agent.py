@@ -40,7 +40,7 @@ async def test_launch_in_a_missing_folder_names_the_folder(tmp_path: Path) -> No
         await Agent.launch(scripted("echo"), cwd=tmp_path / "nowhere")
 
 
-async def test_agent_that_dies_at_start_is_reported_with_its_last_output(tmp_path: Path) -> None:
+async def test_agent_that_dies_at_start_is_reported_with_last_output(tmp_path: Path) -> None:
     """It has the exit status and stderr's tail without colours and keys."""
     with pytest.raises(AgentStartFailed) as failure:
         await Agent.launch(scripted("dies_at_start"), cwd=tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"})

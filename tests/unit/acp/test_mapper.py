@@ -501,9 +501,7 @@ def test_permission_request_keeps_the_known_fields_of_its_call(status: str) -> N
     ("announced", "requested", "kind"),
     [("read", "other", "read"), ("search", "other", "search"), ("execute", "other", "other"), ("read", "edit", "edit")],
 )
-def test_permission_request_of_kind_other_gets_the_kind_of_a_read_call(
-    announced: str, requested: str, kind: str
-) -> None:
+def test_permission_request_of_kind_other_gets_a_read_kind(announced: str, requested: str, kind: str) -> None:
     """OpenCode requests access outside the workspace this way; a kind beyond reading is kept."""
     chat = after(call("in_progress", "tool_call", title="x", kind=announced))
     assert request_permission(chat, {"toolCallId": "c1", "kind": requested})[1].details.kind == kind

@@ -25,7 +25,7 @@ def record(**fields: Any) -> Record:
     return Record(**common, kind="terminal", tool="execute", **details)
 
 
-def test_audit_log_writes_one_line_per_decision_for_the_user_only(tmp_path: Path) -> None:
+def test_audit_log_is_private_with_one_line_per_decision(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "made" / "audit.jsonl")
     log.add(record(rule="allow ls", source="user", scope="session"), {})
     log.add(record(what="pwd", outcome="deny", by="nobody", reason="no front end"), {})

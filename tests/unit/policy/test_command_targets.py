@@ -122,9 +122,7 @@ def test_rule_that_denies_a_path_denies_commands_that_name_it(work: Path, comman
         ("sub", "cat config", None),
     ],
 )
-def test_paths_are_resolved_from_the_working_folder_of_the_command(
-    work: Path, cwd: str, command: str, floor: str | None
-) -> None:
+def test_command_paths_start_in_its_working_folder(work: Path, cwd: str, command: str, floor: str | None) -> None:
     """The agent names a folder, and the line may enter others."""
     assert judged(work, command, cwd=cwd).floor == floor
 

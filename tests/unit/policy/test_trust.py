@@ -52,7 +52,7 @@ def situation(standing: dict[str, Any], **fields: Any) -> Situation:
     [(STANDING[0], True), (STANDING[0], False), (STANDING[1], True), (STANDING[1], False), (STANDING[2], False)],
     ids=["rule", "rule-headless", "bypass", "bypass-headless", "headless"],
 )
-def test_user_policy_allows_only_reading_in_an_untrusted_workspace(
+def test_user_policy_allows_only_reading_without_trust(
     policy_request: PolicyRequest, standing: dict[str, Any], attached: bool
 ) -> None:
     """It asks with the reason; if no user is attached it denies and says what to type."""
