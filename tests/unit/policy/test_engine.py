@@ -283,7 +283,7 @@ def test_wider_approval_allows_the_request_it_was_given_for(policy_request: Poli
     assert judge(policy_request, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
 
 
-def test_always_is_not_offered_if_files_or_project_always_ask() -> None:
+def test_always_is_not_offered_for_sensitive_or_project_asks() -> None:
     """It would have no effect."""
     assert [
         each.scope for each in offers(similar_rule(write("/w/.env"), judge(write("/w/.env"), situation()), "a"), ROOT)
