@@ -48,7 +48,7 @@ def server(home: Path, tmp_path: Path, gateway: str, monkeypatch: pytest.MonkeyP
     server.stop()
 
 
-def test_kernel_of_an_enterprise_gateway_answers_a_page_and_gives_its_own_files(server: Server) -> None:
+def test_enterprise_gateway_kernel_serves_a_page_and_its_files(server: Server) -> None:
     """A turn, a file of the kernel's folder and a page module go through the kernel's channels."""
     page = GatewayPage(server, started(server))
     try:

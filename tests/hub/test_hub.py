@@ -83,9 +83,7 @@ def bob(hub: Hub, tokens: dict[str, str]) -> Iterator[UserKernel]:
         yield kernel
 
 
-def test_a_user_does_not_reach_the_server_or_a_kernel_of_another(
-    hub: Hub, tokens: dict[str, str], alice: UserKernel
-) -> None:
+def test_user_cannot_reach_the_server_or_kernel_of_another(hub: Hub, tokens: dict[str, str], alice: UserKernel) -> None:
     """The proxy refuses requests and sockets, even with the other user's valid token."""
     assert hub.ask("/user/bob/api/status", token=tokens["bob"])["started"]
     for path in ("api/status", "api/kernels", "api/contents", f"api/kernels/{alice.id}"):
@@ -96,9 +94,7 @@ def test_a_user_does_not_reach_the_server_or_a_kernel_of_another(
     assert refused.value.response.status_code in {403, 404}
 
 
-def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshots(
-    hub: Hub, alice: UserKernel, bob: UserKernel
-) -> None:
+def test_user_cannot_read_the_private_data_of_another(hub: Hub, alice: UserKernel, bob: UserKernel) -> None:
     """The other user's kernel tries files, sockets, processes, and agentnb's commands."""
     if not hub.has_own_users:
         pytest.skip("another user may not run this Python")
@@ -112,7 +108,7 @@ def test_a_user_sees_nothing_of_anothers_conversations_sockets_logs_and_snapshot
     assert json.loads(seen[2][1]) == []
 
 
-def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKernel) -> None:
+def test_served_kernel_refuses_another_user_without_its_token(alice: UserKernel) -> None:
     """All users share this machine's loopback."""
     address = alice.run("", "server.address").replace("ws", "http", 1)
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
@@ -124,9 +120,7 @@ def test_a_served_kernel_lets_another_user_in_with_its_token_only(alice: UserKer
         assert refused.value.code == 401
 
 
-def test_the_sites_policy_holds_for_every_user_and_the_administrator_sees_who_allowed_what(
-    hub: Hub, alice: UserKernel, bob: UserKernel
-) -> None:
+def test_site_policy_and_audit_hold_for_every_user(hub: Hub, alice: UserKernel, bob: UserKernel) -> None:
     """A user's variables and files do not widen it; each user has an audit file that others cannot read."""
     code = """
 import os, agentnb
@@ -161,7 +155,7 @@ session.prompt("/ask edit").wait(90, check=False)
     assert "You can change" not in doctor or not hub.has_own_users
 
 
-def test_the_chat_works_through_the_proxy_while_the_hub_restarts_and_a_culled_server_leaves_nothing_behind(
+def test_chat_survives_a_hub_restart_and_a_culled_server(
     hub: Hub, tokens: dict[str, str], profile: BrowserContext
 ) -> None:
     """Sign in, run a cell, prompt; then without the hub, after a reload, after a proxy cut, after the culler."""

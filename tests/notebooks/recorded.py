@@ -50,7 +50,6 @@ def bare_path() -> str:
 
 
 def without_agents() -> dict[str, str]:
-    """Returns an environment without agents."""
     whole = {**os.environ, "PATH": bare_path(), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     return {**whole, "AGENTNB_AGENT": "eliza"}  # not the last used agent, which npx would start
 

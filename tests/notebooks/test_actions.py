@@ -70,7 +70,7 @@ def shell(step: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str
     )
 
 
-def test_the_example_runs(checkout: Path) -> None:
+def test_github_actions_example_runs(checkout: Path) -> None:
     """Runs every command step; installed packages are not downloaded."""
     commands = [step for step in steps() if "run" in step]
     assert len(commands) == 4
@@ -82,7 +82,7 @@ def test_the_example_runs(checkout: Path) -> None:
     assert changed.stdout == "1\t1\tfit.ipynb\n"
 
 
-def test_the_example_fails_where_the_notebook_was_changed(checkout: Path) -> None:
+def test_github_actions_example_fails_for_a_changed_notebook(checkout: Path) -> None:
     path = checkout / "fit.ipynb"
     path.write_text(path.read_text(encoding="utf-8").replace("-t other Hello", "-t other Bye"), encoding="utf-8")
     commands = [step for step in steps() if "run" in step]

@@ -57,7 +57,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("runner", ["nbval", "nbmake"])
-def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(
+def test_changed_background_prompt_fails_under_pytest(
     recorded: Callable[[str], Path], tmp_path: Path, runner: str
 ) -> None:
     """A notebook with a changed prompt fails; the error shows its class, the recorded prompt and today's."""
@@ -79,7 +79,7 @@ def test_background_turn_under_pytest_passes_with_the_recorded_prompt_only(
 
 
 @pytest.mark.parametrize(("runner", "name"), [(runner, name) for runner, names in OTHERWISE.items() for name in names])
-def test_background_turn_passes_with_the_recorded_prompt_only(
+def test_changed_background_prompt_fails_in_every_runner(
     recorded: Callable[[str], Path], tmp_path: Path, runner: str, name: str
 ) -> None:
     """The error shows the recorded and today's prompt, and its class is in the last line of the traceback."""
@@ -102,7 +102,7 @@ def as_changed(path: Path) -> str:
     return text.replace("150 old", "150 new")
 
 
-def test_table_of_a_background_batch_is_whole_in_the_saved_notebook(tmp_path: Path) -> None:
+def test_saved_notebook_has_the_full_table_of_a_background_batch(tmp_path: Path) -> None:
     """The last cell has it; the prompt's cell keeps its first output."""
     cells = (f"{LOAD}\nxs = [1, 2]", "%%agent -b map xs\n/say answer {input}", "print('done')")
     path = notebook(tmp_path / "batch.ipynb", *cells)
@@ -113,7 +113,7 @@ def test_table_of_a_background_batch_is_whole_in_the_saved_notebook(tmp_path: Pa
 
 
 @pytest.mark.parametrize("runner", ["nbconvert", "nbval"])
-def test_turn_that_fails_after_the_last_cell_fails_the_run(tmp_path: Path, runner: str) -> None:
+def test_failed_turn_after_the_last_cell_fails_the_run(tmp_path: Path, runner: str) -> None:
     """Without a cassette, an agent dies in the background."""
     path = notebook(tmp_path / "dies.ipynb", LOAD, "%agent -b /crash")
     done = run_with(runner, path)
@@ -122,7 +122,7 @@ def test_turn_that_fails_after_the_last_cell_fails_the_run(tmp_path: Path, runne
 
 
 @pytest.mark.parametrize("runner", ["nbconvert", "nbval-lax"])
-def test_background_turn_that_a_later_cell_cancels_is_not_waited_for_before(tmp_path: Path, runner: str) -> None:
+def test_later_cell_can_cancel_a_background_turn(tmp_path: Path, runner: str) -> None:
     """Only the last cell waits: a later cell can stop an agent that hangs."""
     path = notebook(tmp_path / "hangs.ipynb", *CANCELLED)
     done = run_with(runner, path)
@@ -157,7 +157,7 @@ except TimeoutError as error:
 """
 
 
-def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_cell(tmp_path: Path) -> None:
+def test_turn_or_batch_is_cancelled_when_its_timed_out_cell_ends(tmp_path: Path) -> None:
     """The last cell does not wait for it; a later wait in the same cell works."""
     path = notebook(tmp_path / "gives-up.ipynb", LOAD, GAVE_UP, GIVEN_UP)
     execute_here(path, without_agents())
@@ -170,14 +170,14 @@ def test_turn_or_batch_that_a_cell_gave_up_on_is_cancelled_at_the_end_of_that_ce
     assert second == "cancelled cancelled\nThe batch ended early: It was cancelled.\n"
 
 
-def test_turn_whose_timeout_fails_the_cell_is_cancelled_there(tmp_path: Path) -> None:
+def test_timeout_that_fails_a_cell_ends_the_run(tmp_path: Path) -> None:
     """The run ends with that error at once, even in the last cell."""
     path = notebook(tmp_path / "fails.ipynb", START, "session.prompt('/hang').wait(1)")
     with pytest.raises(CellExecutionError, match="TurnTimeout: The turn did not end in 1 s"):
         execute_here(path, without_agents())
 
 
-def test_answer_of_a_background_turn_is_in_the_saved_notebook_once(tmp_path: Path) -> None:
+def test_saved_notebook_has_a_background_answer_only_once(tmp_path: Path) -> None:
     """Answers are in the last cell, in the order of the prompts, without those that a cell has shown."""
     cells = (
         LOAD,

@@ -13,7 +13,7 @@ CELLS = (
 )
 
 
-def test_a_notebook_with_a_batch_is_replayed_without_its_agent(tmp_path: Path) -> None:
+def test_notebook_with_a_batch_replays_without_its_agent(tmp_path: Path) -> None:
     path = notebook(tmp_path / "many.ipynb", *CELLS)
     record(path)
     assert sorted(each.name for each in tmp_path.glob("many*")) == ["many.batch.jsonl", "many.ipynb"]

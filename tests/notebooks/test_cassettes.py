@@ -57,7 +57,7 @@ def without_outputs(notebook: bytes) -> str:
 
 
 @pytest.mark.parametrize("way", ["refused", "apart"])
-def test_there_is_no_network(way: str) -> None:
+def test_replay_environment_has_no_network(way: str) -> None:
     alone = offline() if way == "apart" else []
     if way == "apart" and not alone:
         pytest.skip("the system lets nobody make a network of its own; the replays' processes are refused it")
@@ -68,13 +68,13 @@ def test_there_is_no_network(way: str) -> None:
     assert ("There is no network here" if way == "refused" else "OSError: ") in done.stderr
 
 
-def test_three_agents_and_work_in_a_kernel_are_recorded() -> None:
+def test_cassettes_of_three_agents_and_a_kernel_exist() -> None:
     """One agent is ours, two are others; ``kernel`` is OpenCode with the kernel."""
     assert NAMES == ["eliza", "gemini", "kernel", "opencode"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
+def test_replays_are_equal_byte_for_byte(name: str, tmp_path: Path) -> None:
     assert shutil.which("opencode", path=bare_path()) is None
     assert shutil.which("gemini", path=bare_path()) is None
     stored = with_this_python((FOLDER / f"{name}.ipynb").read_bytes())
@@ -94,7 +94,7 @@ def test_replays_are_equal_to_the_byte(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_of_the_machine_is_in_them(name: str) -> None:
+def test_recordings_contain_nothing_of_the_machine(name: str) -> None:
     _rules, _, text = (FOLDER / f"{name}.cassette.jsonl").read_text(encoding="utf-8").partition("\n")
     text += (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
     assert [

@@ -20,12 +20,12 @@ def convert(folder: Path, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_execute_gives_the_stored_outputs(tmp_path: Path) -> None:
+def test_nbconvert_execute_gives_the_stored_outputs(tmp_path: Path) -> None:
     convert(tmp_path, "--execute", "--to", "notebook")
     assert _markdown(tmp_path / "quickstart.ipynb") == _markdown(QUICKSTART)
 
 
-def test_html_shows_the_answers_offline(tmp_path: Path) -> None:
+def test_nbconvert_html_contains_the_answers(tmp_path: Path) -> None:
     """Plain HTML cannot show a widget, so it has the answers."""
     convert(tmp_path, "--to", "html")
     page = (tmp_path / "quickstart.html").read_text(encoding="utf-8")

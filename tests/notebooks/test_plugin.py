@@ -40,14 +40,13 @@ def recorded(original: Path, tmp_path: Path) -> Path:
 
 
 def reworded(path: Path, before: str, after: str) -> None:
-    """Change a prompt in the notebook."""
     text = path.read_text(encoding="utf-8")
     assert before in text
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
-def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> None:
+def test_runners_replay_the_cassette(recorded: Path, options: tuple[str, ...]) -> None:
     """The outputs match, and the replay writes the agent's file again."""
     done = run(*with_plugin(*options), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
@@ -56,7 +55,7 @@ def test_runners_play_the_cassette(recorded: Path, options: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize("options", [("--nbval",), ("--nbmake",)])
-def test_a_changed_prompt_fails_with_the_diff(recorded: Path, options: tuple[str, ...]) -> None:
+def test_changed_prompt_fails_with_a_diff(recorded: Path, options: tuple[str, ...]) -> None:
     reworded(recorded, "-t other Hello", "-t other Good evening")
     done = run(*with_plugin(*options), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1
@@ -72,7 +71,7 @@ def cut(notebook: Path, cells: int) -> None:
     notebook.write_text(json.dumps(document), encoding="utf-8")
 
 
-def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
+def test_unused_recorded_turns_are_reported(recorded: Path) -> None:
     cut(recorded, 4)
     done = run(*with_plugin("--nbval"), "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 0, done.stdout
@@ -82,7 +81,7 @@ def test_turns_that_no_cell_asks_for_are_named(recorded: Path) -> None:
     assert "The run fails because of --agentnb-strict" in strict.stdout
 
 
-def test_in_parallel(recorded: Path) -> None:
+def test_parallel_workers_use_the_cassette_of_each_notebook(recorded: Path) -> None:
     """Each notebook uses its own cassette; every worker reports unexpected prompts."""
     folder = recorded.parent
     for name in ("one", "two", "three"):
@@ -100,7 +99,7 @@ def test_in_parallel(recorded: Path) -> None:
     assert (folder / "three/report.txt").exists()
 
 
-def test_papermill_and_nbclient_in_a_test(recorded: Path) -> None:
+def test_replay_fixture_works_with_papermill_and_nbclient(recorded: Path) -> None:
     (recorded.parent / "test_fit.py").write_text(
         """
 import nbformat, papermill
@@ -123,14 +122,14 @@ def test_nbclient(agentnb_replay):
     assert done.returncode == 0, done.stdout
 
 
-def test_nbconvert_by_the_environment(recorded: Path) -> None:
+def test_nbconvert_replays_with_environment_variables(recorded: Path) -> None:
     before = recorded.read_bytes()
     done = execute(recorded, AGENTNB_CASSETTE="fit.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
     assert done.returncode == 0, done.stderr
     assert recorded.read_bytes() == before
 
 
-def test_papermill_by_the_environment(recorded: Path) -> None:
+def test_papermill_replays_with_environment_variables(recorded: Path) -> None:
     env = {**without_agents(), "AGENTNB_CASSETTE": "fit.cassette.jsonl", "AGENTNB_CASSETTE_MODE": "replay"}
     done = run("papermill", "--no-progress-bar", "fit.ipynb", "out.ipynb", cwd=recorded.parent, env=env)
     assert done.returncode == 0, done.stderr
@@ -141,7 +140,7 @@ def outputs(path: Path) -> list[object]:
     return [cell["outputs"] for cell in json.loads(path.read_bytes())["cells"]]
 
 
-def test_record_anew(recorded: Path) -> None:
+def test_record_option_records_the_cassette_again(recorded: Path) -> None:
     reworded(recorded, "-t other Hello", "-t other Good evening")
     before = recorded.read_bytes()
     env = stand_in(recorded.parent)
@@ -156,7 +155,7 @@ def test_record_anew(recorded: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
+def test_broken_cassette_error_names_the_line(recorded: Path) -> None:
     cassette = recorded.parent / "fit.cassette.jsonl"
     data = cassette.read_bytes()
     cassette.write_bytes(data[: len(data) // 2])
@@ -167,7 +166,7 @@ def test_a_broken_cassette_fails_with_its_line(recorded: Path) -> None:
     assert "CassetteMismatch" not in done.stdout
 
 
-def test_it_is_silent_where_it_is_not_used(tmp_path: Path) -> None:
+def test_unused_plugin_imports_and_prints_nothing(tmp_path: Path) -> None:
     """It imports nothing of agentnb but itself and the verification options, and prints nothing."""
     (tmp_path / "test_nothing.py").write_text(
         """
@@ -185,7 +184,7 @@ def test_nothing():
     assert "agentnb" not in done.stdout
 
 
-def test_the_session_fixture_plays_the_tests_own_cassette(tmp_path: Path) -> None:
+def test_session_fixture_records_and_replays_its_cassette(tmp_path: Path) -> None:
     """Recorded with --agentnb-record, then replayed without the agent; the helpers check the turn."""
     (tmp_path / "test_agent.py").write_text(
         """
@@ -261,7 +260,7 @@ def quiet(looked_at_by_nobody: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("option", ["--nbval-lax", "--nbmake"])
-def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> None:
+def test_changed_prompt_fails_when_no_cell_shows_its_turn(quiet: Path, option: str) -> None:
     """The prompt's cell fails with the diff and how to record again; the summary has all deviations."""
     done = run(*with_plugin(option), "quiet.ipynb", cwd=quiet.parent)
     assert done.returncode == 1, done.stdout
@@ -278,7 +277,7 @@ def test_a_prompt_at_which_no_cell_looks_fails_too(quiet: Path, option: str) -> 
     assert "--agentnb-record for pytest" in done.stdout
 
 
-def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
+def test_kernel_reports_deviations_from_the_recording_on_stderr(quiet: Path) -> None:
     """Under nbconvert the cell of the prompt fails; on stderr the kernel also names unused recorded turns."""
     done = execute(quiet, AGENTNB_CASSETTE="quiet.cassette.jsonl", AGENTNB_CASSETTE_MODE="replay")
     assert done.returncode == 1
@@ -289,7 +288,7 @@ def test_a_kernel_says_at_its_end_what_was_not_as_recorded(quiet: Path) -> None:
     assert "was not used" in done.stderr
 
 
-def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path: Path) -> None:
+def test_notebook_without_a_cassette_can_use_only_eliza(tmp_path: Path) -> None:
     """A real agent starts only if the environment allows it."""
     notebook(tmp_path / "mixed.ipynb", "%load_ext agentnb", "%agent /say Yes", "%agent -n -a opencode /say No")
     env = stand_in(tmp_path)
@@ -302,7 +301,7 @@ def test_a_notebook_without_a_cassette_may_use_the_built_in_agent_only(tmp_path:
     assert run(*with_plugin("--nbval-lax"), "mixed.ipynb", cwd=tmp_path, env=live).returncode == 0
 
 
-def test_a_notebook_that_asks_for_nothing_any_more_is_named(recorded: Path) -> None:
+def test_notebook_without_prompts_reports_unused_turns(recorded: Path) -> None:
     cut(recorded, 1)
     done = run(*with_plugin("--nbval"), "--agentnb-strict", "fit.ipynb", cwd=recorded.parent)
     assert done.returncode == 1, done.stdout
@@ -344,7 +343,7 @@ def test_beside_the_test(agentnb_replay):
 """
 
 
-def test_each_test_has_a_cassette_of_its_own_and_must_keep_to_it(tmp_path: Path) -> None:
+def test_each_test_has_its_own_cassette(tmp_path: Path) -> None:
     """The path has classes and parameters; a changed prompt fails unread, and a missing notebook fails too."""
     folder = tmp_path / "tests"
     folder.mkdir()

@@ -19,24 +19,24 @@ def cells(request: pytest.FixtureRequest) -> list[Any]:
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
 
 
-def test_every_cell_has_been_run_in_order(cells: list[Any]) -> None:
+def test_stored_cells_have_run_in_order(cells: list[Any]) -> None:
     """Nbval compares only cells with an execution count: a stripped notebook would always pass."""
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
 
 
-def test_every_prompt_has_exactly_one_final_output(cells: list[Any]) -> None:
+def test_every_prompt_has_exactly_one_output(cells: list[Any]) -> None:
     """Without a front end a turn has one markdown output."""
     kinds = [[_kind(output) for output in cell.outputs] for cell in cells if _is_prompt(cell)]
     assert kinds == [["display_data text/markdown"]] * len(kinds)
 
 
-def test_nothing_needs_a_kernel_to_be_read(cells: list[Any]) -> None:
+def test_stored_outputs_need_no_kernel(cells: list[Any]) -> None:
     outputs = [output for cell in cells for output in cell.outputs]
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert kinds <= {"text/plain", "text/markdown", "text/html", "image/png"}
 
 
-def test_errors_are_one_line(cells: list[Any]) -> None:
+def test_stored_errors_have_no_traceback(cells: list[Any]) -> None:
     """A user's mistake shows no traceback: only the message, and a long message's first line again."""
     errors = [output for cell in cells for output in cell.outputs if output.output_type == "error"]
     long = ["\n" in error.traceback[0] for error in errors]

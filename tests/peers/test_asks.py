@@ -49,7 +49,9 @@ def ends_or_asks(host: Host, session: Session, turn: Turn) -> bool:
 
 
 @pytest.mark.parametrize("peer", EVERYONE, indirect=True)
-def test_an_agent_with_its_own_settings_asks_under_ask(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
+def test_agent_with_default_settings_changes_nothing_under_ask(
+    host: Host, start: Start, peer: Peer, workspace: Path
+) -> None:
     """Without approval the agent neither edits a file nor runs a command."""
     session = start("ask")
     questions = 0
@@ -66,7 +68,7 @@ def test_an_agent_with_its_own_settings_asks_under_ask(host: Host, start: Start,
 
 
 @pytest.mark.parametrize("peer", EVERYONE, indirect=True)
-def test_what_an_agent_does_by_default_is_undone(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
+def test_undo_reverts_what_an_agent_does_by_default(host: Host, start: Start, peer: Peer, workspace: Path) -> None:
     """Under Allow it keeps its own mode; undo reverts files of its own tools."""
     session = start("allow")
     turn = session.prompt("[[write text]] Write it.").wait(timeout=SECONDS).raise_for_error()

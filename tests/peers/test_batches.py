@@ -15,7 +15,7 @@ SECONDS = 300
 
 
 @pytest.mark.parametrize("peer", ["opencode"], indirect=True)
-def test_a_batch_is_answered_and_its_isolated_inputs_hand_back_what_they_wrote(
+def test_batch_returns_answers_and_changes_of_isolated_inputs(
     spec: AgentSpec, environment: dict[str, str], workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder stays unchanged until `keep()`."""

@@ -37,7 +37,7 @@ def typescript(peer: Peer, program: str, tmp_path: Path) -> AgentSpec:
 
 
 @pytest.mark.parametrize("peer", ["codex"], indirect=True)
-async def test_component_on_the_official_sdk_changes_prompts_in_a_chain(typescript: AgentSpec) -> None:
+async def test_typescript_component_changes_prompts_in_a_chain(typescript: AgentSpec) -> None:
     """It is initialized in the form that it knows, changes the prompt, and forwards all else, a cancel too."""
     async with conducted(proxy(), typescript, proxy("plain", "old")) as client:
         assert await client.prompt("hi") == {"stopReason": "end_turn"}

@@ -32,7 +32,7 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_keyring")
 @pytest.mark.parametrize("peer", [each for each in (*PEERS, *FURTHER) if each != "codex"], indirect=True)
-def test_an_agent_does_a_whole_turn_confined_as_it_is_by_default(
+def test_agent_completes_a_turn_with_default_confinement(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It edits a file and runs a command in the workspace; ``health()`` shows the confinement."""
@@ -50,7 +50,7 @@ def test_an_agent_does_a_whole_turn_confined_as_it_is_by_default(
 
 
 @pytest.mark.parametrize("peer", ["codex"], indirect=True)
-def test_codex_runs_commands_confined_in_its_mode_without_a_sandbox_of_its_own(
+def test_confined_codex_runs_commands_in_full_access_mode(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path
 ) -> None:
     """In other modes they fail: its sandbox cannot start inside another."""
@@ -72,7 +72,7 @@ def fetches(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
 @pytest.mark.usefixtures("fetches")
-def test_a_confined_agent_reaches_its_model_and_no_other_host(
+def test_confined_agent_reaches_its_model_and_no_other_host(
     host: Host, spec: AgentSpec, model_server: str, environment: dict[str, str], workspace: Path
 ) -> None:
     """The model's host is the only allowed one; the agent's command cannot reach another, and the turn says so."""

@@ -28,7 +28,7 @@ def side(lab: Lab, kernelspecs: Path) -> Side:
     return Side(lab.page)
 
 
-def test_opencode_is_installed_from_npm_and_takes_a_turn(lab: Lab, side: Side, tmp_path: Path) -> None:
+def test_opencode_installs_from_npm_and_completes_a_turn(lab: Lab, side: Side, tmp_path: Path) -> None:
     """Three clicks without a terminal; the prefix is not on the PATH, and the model is the scripted one."""
     if not model.SCRIPT.exists():
         pytest.skip(f"no scripted model server at {model.SCRIPT}")

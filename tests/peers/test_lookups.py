@@ -73,7 +73,7 @@ class Session:
 
 
 @pytest.mark.parametrize("peer", ASKS, indirect=True)
-def test_an_agent_looks_up_code_of_the_notebook(session: Session) -> None:
+def test_agent_looks_up_code_of_the_notebook(session: Session) -> None:
     """Definition, uses and documentation of a name from cells that ran; each answer is in its tool call."""
     lookups = "definition", "references", "describe"
     questions = [call("kernel/look_up_code", question=each, symbol="total") for each in lookups]
@@ -85,7 +85,7 @@ def test_an_agent_looks_up_code_of_the_notebook(session: Session) -> None:
 
 
 @pytest.mark.parametrize("peer", ASKS, indirect=True)
-def test_an_agent_has_a_package_researched_and_the_turn_shows_the_citations(session: Session) -> None:
+def test_package_research_shows_citations_in_the_turn(session: Session) -> None:
     """The second conversation finds the source, reads it with the agent's own tool, and cites a line."""
     source = Path(json.__file__)
     line = next(

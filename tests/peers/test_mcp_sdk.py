@@ -38,7 +38,7 @@ def sdk() -> str:
     return python
 
 
-def test_the_official_client_uses_a_paired_kernel_as_the_policy_says(
+def test_official_mcp_client_uses_a_kernel_under_the_policy(
     sdk: str, kernelspecs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It initialises, lists the tools and looks; code is refused without a user to ask, then allowed."""

@@ -153,7 +153,7 @@ def until_text(turn: Turn, text: str) -> None:
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_check_finds_the_server_and_says_what_its_model_can_do(
+def test_check_finds_the_server_and_lists_model_abilities(
     kind: str, server: Server, named: bool, tmp_path: Path
 ) -> None:
     """It checks a known port or a base URL; the second check shows the stored abilities."""
@@ -187,7 +187,7 @@ def test_turns_in_a_kernel_have_text_thoughts_and_a_tool_call(server: Server, ke
     assert read == ["The file has been read.", "", [["Read `numbers.csv`", "completed"]]]
 
 
-def test_tokens_are_counted_and_the_context_is_known(kind: str, server: Server, chat: Chat) -> None:
+def test_turn_reports_tokens_and_context_size(kind: str, server: Server, chat: Chat) -> None:
     """The numbers are the server's; MLX does not report its context size."""
     session = chat(server)
     turn = session.prompt("Hi").wait(PATIENCE)
@@ -200,7 +200,7 @@ def test_tokens_are_counted_and_the_context_is_known(kind: str, server: Server, 
     assert used_and_size == (None if kind == "MLX" else (tokens + answer, CONTEXT))
 
 
-def test_stop_in_the_middle_of_an_answer_ends_it_and_the_next_is_whole(server: Server, chat: Chat) -> None:
+def test_next_answer_is_complete_after_a_cancelled_one(server: Server, chat: Chat) -> None:
     """Two conversations at once get separate answers; earlier text stays."""
     sessions = [chat(server), chat(server)]
     turns = [session.prompt("Tell me a STORY") for session in sessions]
@@ -213,7 +213,7 @@ def test_stop_in_the_middle_of_an_answer_ends_it_and_the_next_is_whole(server: S
     assert chat(server).prompt("Hi").wait(PATIENCE).text == HELLO
 
 
-def test_context_that_is_too_small_is_said_with_the_servers_own_numbers(chat: Chat, tmp_path: Path) -> None:
+def test_too_small_context_error_has_the_numbers_of_the_server(chat: Chat, tmp_path: Path) -> None:
     """The check reports it before the first prompt."""
     with llama_cpp(tmp_path, context=SMALL) as small:
         env = {**os.environ, **small.found_by_port, "AGENTNB_DATA_DIR": str(tmp_path)}
@@ -228,9 +228,7 @@ def test_context_that_is_too_small_is_said_with_the_servers_own_numbers(chat: Ch
     assert "with a larger context, as in `llama-server -c 16384`." in message
 
 
-def test_server_that_is_killed_in_the_middle_of_an_answer_is_said_to_be_gone(
-    kind: str, chat: Chat, tmp_path: Path
-) -> None:
+def test_killed_server_is_reported_during_an_answer(kind: str, chat: Chat, tmp_path: Path) -> None:
     """The text stays; the next prompt finds no server."""
     with STARTED[kind](tmp_path) as killed:
         session = chat(killed)
@@ -247,7 +245,7 @@ def test_server_that_is_killed_in_the_middle_of_an_answer_is_said_to_be_gone(
         session.prompt("Hi").wait(PATIENCE)
 
 
-def test_model_whose_template_has_no_tools_is_told_apart_before_the_first_prompt(chat: Chat, tmp_path: Path) -> None:
+def test_model_without_tools_gets_a_warning_before_a_prompt(chat: Chat, tmp_path: Path) -> None:
     """The server would accept the tools and hide them from the model; text that looks like a call is text."""
     with llama_cpp(tmp_path, "plain") as plain:
         session = chat(plain)

@@ -29,7 +29,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("peer", ["opencode", "claude"], indirect=True)
-def test_an_agent_runs_code_in_a_paired_kernel_once_the_user_allows_it(
+def test_agent_runs_code_in_a_paired_kernel_after_approval(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path, data: str
 ) -> None:
     """The card is in a conversation named after the agent's MCP client; the agent continues with the result.

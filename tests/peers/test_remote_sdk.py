@@ -57,7 +57,7 @@ def reached(sdk: Path, relay: Relay) -> Iterator[Relay]:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_agent_of_the_npm_sdk_is_reached_and_resumed(
+def test_npm_sdk_agent_resumes_after_a_cut_connection(
     reached: Relay, start: Callable[..., Session], agentnb_events: Events, tmp_path: Path, scheme: str
 ) -> None:
     """It reads a file of this machine; after a cut connection the session continues."""
@@ -71,7 +71,7 @@ def test_agent_of_the_npm_sdk_is_reached_and_resumed(
     assert session.prompt("recall").wait(PATIENCE).text == "notes-1 knows tulips"
 
 
-async def test_agent_of_the_npm_sdk_that_speaks_version_2_answers(sdk: Path, tmp_path: Path) -> None:
+async def test_npm_sdk_agent_with_version_2_answers(sdk: Path, tmp_path: Path) -> None:
     from agentnb.acp.agent import Agent
     from agentnb.acp.opening import OpenRequest
 

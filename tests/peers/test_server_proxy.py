@@ -71,7 +71,7 @@ def cookie(page: str) -> str:
     return header.partition(";")[0]
 
 
-def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter: str) -> None:
+def test_proxy_path_needs_both_tokens_and_an_allowed_origin(jupyter: str) -> None:
     """The proxy needs its own token; the kernel needs its own, a name in `hosts`, and an origin in `origins`."""
     page = f"http://{jupyter}"
 
@@ -98,7 +98,7 @@ def test_the_path_of_a_proxy_works_with_both_tokens_and_the_checks_hold(jupyter:
         assert outcome(at(server), server.token) == "closed"
 
 
-def test_phone_loads_its_page_and_answers_through_the_proxy(jupyter: str) -> None:
+def test_phone_loads_its_page_and_connects_through_the_proxy(jupyter: str) -> None:
     """It is signed in there; the code is in a header, never in a log; the page connects to its own path."""
     from agentnb.plugins.phone.requests import PairParams
     from tests.unit.plugins.phone.conftest import Phones

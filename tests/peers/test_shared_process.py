@@ -18,7 +18,7 @@ SECONDS = 180
 
 
 @pytest.mark.parametrize("peer", ["claude"], indirect=True)
-def test_sessions_of_one_process_use_the_kernel_tools_of_their_own(
+def test_sessions_of_one_process_use_their_own_kernel_tools(
     host: Host, spec: AgentSpec, environment: dict[str, str], workspace: Path
 ) -> None:
     """In turn and at the same time.

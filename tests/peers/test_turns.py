@@ -30,7 +30,7 @@ def pending(session: Session) -> list[str]:
     return [call.tool_call_id for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
 
 
-def test_a_turn_with_an_edit_and_a_command_that_are_allowed(start: Start, workspace: Path) -> None:
+def test_turn_with_allowed_edit_and_command_completes(start: Start, workspace: Path) -> None:
     turn = start("allow").prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS).raise_for_error()
     assert turn.stop_reason == "end_turn"
     assert [call.status for call in turn.tool_calls] == ["completed", "completed"]
@@ -39,7 +39,7 @@ def test_a_turn_with_an_edit_and_a_command_that_are_allowed(start: Start, worksp
     assert turn.text.endswith('```python\nprint("hello")\n```\n')
 
 
-def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspace: Path) -> None:
+def test_turn_with_denied_edit_and_command_changes_nothing(start: Start, workspace: Path) -> None:
     """The agent gets its own reject option: it does nothing, and the session takes the next prompt."""
     session = start("deny")
     turn = session.prompt("[[write shell text]] Please do it.").wait(timeout=SECONDS)
@@ -49,7 +49,7 @@ def test_a_turn_with_an_edit_and_a_command_that_are_denied(start: Start, workspa
     assert session.prompt("Again. [[text]]").wait(timeout=SECONDS).raise_for_error().text
 
 
-def test_what_an_agent_wrote_by_its_own_tools_is_undone_and_redone(start: Start, workspace: Path) -> None:
+def test_undo_and_redo_cover_files_of_the_agent_tools(start: Start, workspace: Path) -> None:
     """A file that it wrote, one that it edited and one of its command; other files stay."""
     (workspace / "mine.txt").write_text("mine\n", encoding="utf-8")
     session = start("allow")
@@ -71,7 +71,7 @@ def test_what_an_agent_wrote_by_its_own_tools_is_undone_and_redone(start: Start,
     assert (workspace / "shell.txt").read_text(encoding="utf-8") == "hi-from-shell\n"
 
 
-def test_a_cancel_while_a_permission_is_open(host: Host, start: Start, workspace: Path) -> None:
+def test_cancel_ends_a_turn_with_an_open_permission_request(host: Host, start: Start, workspace: Path) -> None:
     """The turn ends at once, the agent answers in time, its process takes the next prompt."""
     session = start("ask")
     turn = session.prompt("[[write]]")
@@ -110,7 +110,7 @@ def again(session: Session) -> str:
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if PEERS[name].finds_sessions], indirect=True)
-def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, start: Start) -> None:
+def test_old_session_loads_in_a_new_process_without_duplicates(host: Host, start: Start) -> None:
     """Its text is loaded; after a restart of that process nothing is shown twice or lost."""
     session, how, text = reopened(host, start)
     assert how == "loaded"
@@ -120,7 +120,7 @@ def test_an_old_session_is_loaded_by_another_process_and_shown_once(host: Host, 
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if not PEERS[name].finds_sessions], indirect=True)
-def test_an_agent_that_does_not_find_its_own_session_gets_a_new_one(host: Host, start: Start, tmp_path: Path) -> None:
+def test_agent_that_cannot_find_its_session_gets_a_new_one(host: Host, start: Start, tmp_path: Path) -> None:
     """Gemini CLI offers ``session/load``; without its files a new session opens.
 
     With its files, 0.61 finds it only if the minute has changed: file names have minutes, and one overwrites another.

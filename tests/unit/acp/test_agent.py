@@ -28,19 +28,19 @@ from tests.unit.acp.recording_listener import RecordingListener, saying, scripte
 from tests.unit.api.conftest import PATIENCE
 
 
-async def test_an_agent_that_is_not_installed_is_named_with_what_to_type(tmp_path: Path) -> None:
+async def test_missing_agent_is_reported_with_its_install_command(tmp_path: Path) -> None:
     spec = scripted("echo", install="npm install -g no-such-agent")
     missing = type(spec)(name="x", title="X", command=("no-such-agent",), install=spec.install)
     with pytest.raises(AgentNotFound, match=r"X is not installed.*'no-such-agent'.*npm install -g no-such-agent"):
         await Agent.launch(missing, cwd=tmp_path)
 
 
-async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+async def test_launch_in_a_missing_folder_names_the_folder(tmp_path: Path) -> None:
     with pytest.raises(AgentStartFailed, match=r"nowhere.* does not exist"):
         await Agent.launch(scripted("echo"), cwd=tmp_path / "nowhere")
 
 
-async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path: Path) -> None:
+async def test_agent_that_dies_at_start_is_reported_with_last_output(tmp_path: Path) -> None:
     """It has the exit status and stderr's tail without colours and keys."""
     with pytest.raises(AgentStartFailed) as failure:
         await Agent.launch(scripted("dies_at_start"), cwd=tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"})
@@ -49,14 +49,14 @@ async def test_dying_at_start_is_told_with_the_last_words_but_no_secret(tmp_path
     assert message.endswith("Last output:\nfatal: no configuration found, key ***")
 
 
-async def test_never_answering_initialize_ends_the_process_in_time(tmp_path: Path) -> None:
+async def test_launch_times_out_when_initialize_is_not_answered(tmp_path: Path) -> None:
     with pytest.raises(
         AgentStartFailed, match=r"silent did not answer within 1 s after it was started.*(\n.*)*licence"
     ):
         await Agent.launch(scripted("silent"), cwd=tmp_path, initialize_timeout=1)
 
 
-async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) -> None:
+async def test_invalid_output_loses_no_readable_message(tmp_path: Path) -> None:
     """Three chunks among stray lines, each repaired; a response with a text id and NaN."""
     async with talking("rubbish", tmp_path) as talk:
         answer = await talk.prompt()
@@ -67,7 +67,7 @@ async def test_rubbish_is_survived_and_nothing_readable_is_lost(tmp_path: Path) 
         assert talk.agent.connection.stray == 10
 
 
-async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_path: Path) -> None:
+async def test_cancel_reaches_the_agent_before_the_permission_answer(tmp_path: Path) -> None:
     """`session/cancel` comes first, then `cancelled` for the permission request."""
     async with talking("asks_unknown_call", tmp_path, option="later") as talk:
         answer = talk.begin("")
@@ -77,13 +77,13 @@ async def test_cancel_reaches_the_agent_before_the_answers_to_what_it_asked(tmp_
         assert (await answer, talk.listener.text) == (PromptResult("cancelled"), "cancelled")
 
 
-async def test_a_question_taken_back_is_given_up(tmp_path: Path) -> None:
+async def test_permission_request_is_dropped_when_the_agent_cancels_it(tmp_path: Path) -> None:
     """The agent receives -32800, and the turn goes on."""
     async with talking("gives_up", tmp_path, option="later") as talk:
         assert (await talk.prompt(), talk.listener.text) == (PromptResult("end_turn"), "-32800")
 
 
-async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_path: Path) -> None:
+async def test_stopping_an_agent_fails_its_turn_and_tells_the_listener(tmp_path: Path) -> None:
     """Even if the agent ignores it."""
     async with talking("deaf", tmp_path) as talk:
         answer = talk.begin("")
@@ -97,7 +97,7 @@ async def test_stopping_an_agent_fails_what_waits_and_tells_the_listener(tmp_pat
         )
 
 
-async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> None:
+async def test_login_error_lists_the_ways_to_sign_in(tmp_path: Path) -> None:
     """ACP error -32000: the message has the login methods and the line to type."""
     agent = await Agent.launch(scripted("needs_login", login="scripted login"), cwd=tmp_path)
     try:
@@ -111,7 +111,7 @@ async def test_a_login_is_asked_for_with_the_ways_to_do_it(tmp_path: Path) -> No
     )
 
 
-async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None:
+async def test_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None:
     """The error keeps code and data, but not the key."""
     async with talking("refuses", tmp_path, env={"SCRIPTED_API_KEY": "sk-12345678"}) as talk:
         with pytest.raises(AgentRefused) as failure:
@@ -120,7 +120,7 @@ async def test_a_refused_prompt_says_why_without_secrets(tmp_path: Path) -> None
         assert (str(failure.value), failure.value.code) == (message, -32603)
 
 
-async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
+async def test_unknown_or_unoffered_method_is_refused(tmp_path: Path) -> None:
     """-32601, also if it was not offered."""
     requests = [
         ["session/share", {}],
@@ -134,7 +134,7 @@ async def test_a_method_we_do_not_have_is_refused(tmp_path: Path) -> None:
         assert codes == [-32601, -32601, None]
 
 
-async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
+async def test_large_stderr_does_not_block_the_turn(tmp_path: Path) -> None:
     """All of it is read; the last line is kept."""
     async with talking("noisy", tmp_path) as talk:
         await talk.prompt()
@@ -144,7 +144,7 @@ async def test_a_megabyte_of_stderr_stalls_nothing(tmp_path: Path) -> None:
         assert (tail.endswith("the last line"), len(tail) <= 800) == (True, True)
 
 
-async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) -> None:
+async def test_opening_a_session_times_out(tmp_path: Path) -> None:
     agent = await Agent.launch(scripted("deaf"), cwd=tmp_path)
     try:
         with pytest.raises(AgentError, match="did not answer session/new within 0 s"):
@@ -154,15 +154,14 @@ async def test_a_session_that_never_opens_is_given_up_in_time(tmp_path: Path) ->
         await agent.stop(patience=0.5)
 
 
-async def test_closing_a_session_ends_its_terminals_and_its_deliveries(tmp_path: Path) -> None:
-    """No update arrives after it."""
+async def test_closed_session_delivers_no_updates(tmp_path: Path) -> None:
     async with talking("echo", tmp_path) as talk:
         await talk.agent.close_session(talk.session_id)
         await talk.prompt("Hello")
         assert talk.listener.heard == []
 
 
-async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path) -> None:
+async def test_old_session_id_that_another_session_uses_is_refused(tmp_path: Path) -> None:
     """A restarted agent may count its sessions from 1 again: no session may get another's text."""
     agent = await Agent.launch(find("eliza"), cwd=tmp_path)
     try:
@@ -189,7 +188,7 @@ async def test_an_old_id_that_is_another_sessions_now_is_refused(tmp_path: Path)
         await agent.stop()
 
 
-async def test_an_extension_method_is_answered_by_whoever_knows_it(tmp_path: Path) -> None:
+async def test_listener_answers_the_extension_method_it_knows(tmp_path: Path) -> None:
     """The session's listener answers, or any without a session; an unknown method is an error."""
     requests = [["_x/twice", {"value": 4}], ["_x/thrice", {"value": 4}]]
     async with talking("works", tmp_path) as talk:
@@ -200,7 +199,7 @@ async def test_an_extension_method_is_answered_by_whoever_knows_it(tmp_path: Pat
         assert (method, params["value"]) == ("_x/twice", 4)
 
 
-async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Path) -> None:
+async def test_session_that_opens_too_late_is_closed(tmp_path: Path) -> None:
     """The agent gets `$/cancel_request`; the session that it still opens is closed and ignored."""
     spec = scripted("keeps")
     spec = type(spec)(name="keeps", title="keeps", command=(*spec.command, "late", "close"))
@@ -225,7 +224,7 @@ async def test_a_session_that_opens_too_late_is_given_up_and_closed(tmp_path: Pa
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 30])
-async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path: Path, turns: int) -> None:
+async def test_cancelled_launch_leaves_no_process_and_no_task(tmp_path: Path, turns: int) -> None:
     """At any moment: while the process starts, or during `initialize`."""
     before, guarded = asyncio.all_tasks(), GUARD.groups
     launch = asyncio.ensure_future(Agent.launch(scripted("silent"), cwd=tmp_path))
@@ -238,7 +237,7 @@ async def test_a_launch_that_is_given_up_leaves_no_process_and_no_task(tmp_path:
     assert guarded == GUARD.groups
 
 
-async def test_update_that_follows_the_answer_to_a_choice_counts(tmp_path: Path) -> None:
+async def test_update_after_a_config_response_is_applied_last(tmp_path: Path) -> None:
     """Both come in one read; the older response is applied first."""
     async with talking("changes_its_mind", tmp_path) as talk:
         heard = talk.listener.heard

@@ -17,7 +17,7 @@ from agentnb.api.agents import checkups
 from tests.unit.acp.recording_listener import AGENTS, scripted
 
 
-async def test_the_built_in_agent_is_ready() -> None:
+async def test_built_in_agent_is_ready() -> None:
     checkup = await examine(find("eliza"))
     assert (checkup.state, checkup.todo) == ("ready", None)
     assert checkup.version
@@ -35,7 +35,7 @@ async def test_the_built_in_agent_is_ready() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, AgentSpec) else None,
 )
-async def test_what_is_wrong_is_named_with_what_to_type(
+async def test_doctor_reports_what_is_wrong_and_what_to_type(
     spec: AgentSpec, state: str, message: str, todo: str | None
 ) -> None:
     checkup = await examine(spec)
@@ -43,14 +43,14 @@ async def test_what_is_wrong_is_named_with_what_to_type(
     assert message in checkup.message
 
 
-async def test_a_terminal_login_is_the_line_to_type() -> None:
+async def test_terminal_login_gives_the_command_to_type() -> None:
     """The agent's own, if the catalogue has none."""
     spec = scripted("wants_login")
     checkup = await examine(replace(spec, command=(*spec.command, "session")))
     assert (checkup.state, str(checkup.todo).endswith("--login")) == ("login", True)
 
 
-async def test_several_are_examined_in_order() -> None:
+async def test_several_agents_are_examined_in_order() -> None:
     """A failure does not affect the others."""
     results = await examine_all([scripted("dies_at_start"), scripted("echo")])
     assert [each.state for each in results] == ["broken", "ready"]
@@ -88,7 +88,7 @@ def made(folder: Path, name: str, *words: str) -> Path:
     ],
     ids=["cannot speak", "speaks", "broken all the same", "new enough", "unknown"],
 )
-async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
+async def test_outdated_agent_is_reported_with_its_upgrade_command(
     program: Path, word: str, least: str | None, expected: tuple[str | None, ...]
 ) -> None:
     """The agent gives its version in ACP, or only with ``--version`` if it is too old for ACP."""
@@ -107,7 +107,7 @@ async def test_an_agent_that_is_too_old_is_told_with_the_line_that_upgrades_it(
         assert checkup.message == "Version 0.9.1 is too old: agentnb needs 0.10 or later."
 
 
-async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
+async def test_agent_without_a_version_is_broken_and_not_outdated(mute: Path) -> None:
     """It is broken, and its output is shown."""
     spec = AgentSpec(name="x", title="X", command=(str(mute), "--acp"), min_version="9", install="get x")
     checkup = await examine(spec)
@@ -115,13 +115,13 @@ async def test_one_that_tells_no_version_is_not_called_old(mute: Path) -> None:
     assert "unknown option --acp" in checkup.message
 
 
-async def test_a_login_that_the_agent_does_by_itself_is_a_line_of_python() -> None:
+async def test_login_inside_the_agent_gives_a_line_of_python() -> None:
     """There is no command to type: Codex's ACP package does not install `codex login`."""
     checkup = await examine(scripted("needs_login"))
     assert (checkup.state, checkup.todo) == ("login", 'agentnb.start("needs_login").login()')
 
 
-async def test_a_reason_of_several_lines_is_shown_whole() -> None:
+async def test_table_shows_a_reason_of_several_lines_in_full() -> None:
     """The reason is in the last lines of stderr."""
     checkup = await examine(scripted("dies_at_start"))
     table = checkups([checkup])
@@ -129,7 +129,7 @@ async def test_a_reason_of_several_lines_is_shown_whole() -> None:
     assert "fatal: no configuration found" in table
 
 
-def test_each_install_line_says_what_it_needs() -> None:
+def test_install_commands_name_what_they_need() -> None:
     """`uv tool install` needs a Python version, as its default may be too old; archived packages are gone."""
     specs = {spec.name: spec for spec in known() if spec.origin == "built in"}
     uv = [spec for spec in specs.values() if (spec.install or "").startswith("uv tool install")]
@@ -140,7 +140,7 @@ def test_each_install_line_says_what_it_needs() -> None:
     assert str(specs["claude"].login).split()[0] == specs["claude"].command[0]
 
 
-def test_root_is_told_what_the_agent_wants_to_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_gets_a_hint_about_the_variable_an_agent_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only root, while the variable is not set."""
     spec = scripted("echo", root_env={"SCRIPTED_SANDBOX": "1"})
     hint = root_hint(spec) or ""

@@ -32,7 +32,7 @@ async def files(tmp_path: Path) -> Files:
     return Files(WorkspaceBoundary(tmp_path), RecordingListener())
 
 
-async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tmp_path: Path) -> None:
+async def test_file_outside_the_workspace_is_refused(tmp_path: Path) -> None:
     """For reads and writes, the error names path and workspace; nothing happens, and the turn goes on."""
     outside, inside = tmp_path / "outside.txt", tmp_path / "inside"
     outside.write_text("secret")
@@ -44,7 +44,7 @@ async def test_an_agent_that_asks_for_a_file_outside_the_workspace_is_told_so(tm
         assert (outside.read_text(), talk.listener.requests) == ("secret", [])
 
 
-async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
+async def test_agent_reads_and_writes_files(tmp_path: Path) -> None:
     """By ACP requests, with a preview of the change."""
     path = tmp_path / "new" / "a.txt"
     requests: list[Any] = [
@@ -75,13 +75,13 @@ async def test_an_agent_reads_and_writes(tmp_path: Path) -> None:
         ("x", True, "a\nb\nc\n"),
     ],
 )
-async def test_lines_are_counted_from_one(tmp_path: Path, files: Files, line: Any, limit: Any, content: str) -> None:
+async def test_read_counts_lines_from_one(tmp_path: Path, files: Files, line: Any, limit: Any, content: str) -> None:
     """ACP `line` and `limit`; values that are not numbers are ignored."""
     (tmp_path / "f").write_text("a\nb\nc\n")
     assert await files.read({"path": str(tmp_path / "f"), "line": line, "limit": limit}) == {"content": content}
 
 
-async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path: Path) -> None:
+async def test_read_returns_unsaved_notebook_content(tmp_path: Path) -> None:
     """By lines, too; a denied reader learns nothing, and a missing file stays missing."""
     cell = {"cell_type": "raw", "id": "a", "metadata": {}, "source": ["saved"]}
     path, listener = tmp_path / "a.ipynb", RecordingListener()
@@ -100,7 +100,7 @@ async def test_what_an_editor_has_not_saved_is_read_as_it_stands_there(tmp_path:
         await files.read({"path": str(path)})
 
 
-async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Path) -> None:
+async def test_write_through_a_link_out_of_the_workspace_is_refused(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     (inside / "link").symlink_to(tmp_path)
@@ -111,7 +111,7 @@ async def test_links_out_of_the_workspace_are_followed_and_refused(tmp_path: Pat
     assert not (tmp_path / "x").exists()
 
 
-async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_itself(tmp_path: Path) -> None:
+async def test_additional_directory_is_usable_and_has_its_own_boundary(tmp_path: Path) -> None:
     """A link placed below it after the check is not followed."""
     work, shared, outside = (tmp_path / name for name in ("work", "shared", "outside"))
     for folder in (work, shared, outside):
@@ -134,7 +134,7 @@ async def test_an_additional_directory_is_read_and_written_and_is_a_boundary_its
     assert names(outside) == []
 
 
-async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
+async def test_denied_write_changes_nothing(tmp_path: Path) -> None:
     """The error has the listener's reason."""
     (tmp_path / "f").write_text("old")
     with pytest.raises(PermissionDenied, match="not today"):
@@ -144,7 +144,7 @@ async def test_a_denied_write_changes_nothing(tmp_path: Path) -> None:
     assert ((tmp_path / "f").read_text(), names(tmp_path)) == ("old", ["f"])
 
 
-async def test_a_read_only_file_is_not_written_and_nobody_is_asked(tmp_path: Path, files: Files) -> None:
+async def test_read_only_file_is_refused_without_asking(tmp_path: Path, files: Files) -> None:
     """Replacing it would only need write access to the folder."""
     locked = tmp_path / "locked.csv"
     locked.write_text("old")
@@ -158,7 +158,7 @@ async def test_a_read_only_file_is_not_written_and_nobody_is_asked(tmp_path: Pat
     assert await files.read({"path": str(locked)}) == {"content": "old"}
 
 
-async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Path, files: Files) -> None:
+async def test_write_keeps_the_mode_newlines_and_links(tmp_path: Path, files: Files) -> None:
     script, link = tmp_path / "run.sh", tmp_path / "link"
     script.write_bytes(b"a\r\nb\r\n")
     script.chmod(0o750)
@@ -168,7 +168,7 @@ async def test_writing_keeps_the_mode_the_newlines_and_links_inside(tmp_path: Pa
     assert names(tmp_path) == ["link", "run.sh"]
 
 
-async def test_a_change_is_shown_with_the_newlines_that_are_written(tmp_path: Path) -> None:
+async def test_preview_has_the_newlines_that_are_written(tmp_path: Path) -> None:
     """A Windows file keeps its line endings, and the card shows only the lines that really change."""
     listener, path = RecordingListener(), tmp_path / "win.txt"
     path.write_bytes(b"a\r\nb\r\n")
@@ -192,7 +192,7 @@ class Slow(RecordingListener):
         return await super().authorize(request)
 
 
-async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_replaced(tmp_path: Path) -> None:
+async def test_file_changed_during_a_permission_request_asks_again(tmp_path: Path) -> None:
     """The user must approve the new change; otherwise nothing is written."""
     path = tmp_path / "a.txt"
     for old in ("one", None):
@@ -208,7 +208,7 @@ async def test_what_was_saved_while_the_card_was_open_is_shown_before_it_is_repl
         assert path.read_text() == "two"
 
 
-async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> None:
+async def test_file_that_keeps_changing_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one")
     listener = Slow(path, "my words", times=1000)
@@ -218,7 +218,6 @@ async def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> N
 
 
 async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]:
-    """Returns the card's text and diff."""
     listener = RecordingListener()
     await Files(WorkspaceBoundary(path.parent), listener).write({"path": str(path), "content": content})
     *texts, diff = listener.requests[0].preview or ()
@@ -226,7 +225,7 @@ async def preview(path: Path, content: str) -> tuple[list[str], ToolDiffContent]
     return [each.text for each in texts if isinstance(each, ToolTextContent)], diff
 
 
-async def test_of_a_large_file_the_lines_that_change_are_shown(tmp_path: Path) -> None:
+async def test_preview_of_a_large_file_has_the_changed_lines(tmp_path: Path) -> None:
     lines = [f"line {number}\n" for number in range(1, 100_001)]
     path = tmp_path / "big.txt"
     path.write_text("".join(lines))
@@ -240,7 +239,7 @@ async def test_of_a_large_file_the_lines_that_change_are_shown(tmp_path: Path) -
     assert path.read_text() == "".join(lines)
 
 
-async def test_of_a_change_that_is_too_large_a_part_is_shown_and_that_is_said(tmp_path: Path) -> None:
+async def test_preview_of_a_too_large_change_is_cut_with_a_note(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     path.write_text("x\n" * 200_000)
     (text,), diff = await preview(path, "y\n" * 200_000)
@@ -253,7 +252,7 @@ async def test_of_a_change_that_is_too_large_a_part_is_shown_and_that_is_said(tm
     assert diff.old_text is None
 
 
-async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
+async def test_preview_says_when_a_binary_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "b.bin"
     path.write_bytes(b"\xff\xfe\x00")
     (text,), diff = await preview(path, "text")
@@ -261,7 +260,7 @@ async def test_a_file_that_is_no_text_is_not_called_new(tmp_path: Path) -> None:
     assert (diff.old_text, diff.new_text) == ("", "text")
 
 
-async def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_it(tmp_path: Path, files: Files) -> None:
+async def test_write_is_atomic_and_leaves_no_temporary_file(tmp_path: Path, files: Files) -> None:
     """The new file replaces the old one only once it is complete."""
     path = tmp_path / "f"
     path.write_text("old")
@@ -275,14 +274,14 @@ async def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_i
     assert names(tmp_path) == ["blocked", "f"]
 
 
-async def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path, files: Files) -> None:
+async def test_file_with_the_longest_possible_name_is_written(tmp_path: Path, files: Files) -> None:
     """The temporary file beside it has a shorter name."""
     path = tmp_path / ("🐿" * 63)
     await files.write({"path": str(path), "content": "x"})
     assert (path.read_text(), names(tmp_path)) == ("x", [path.name])
 
 
-async def test_what_is_no_text_file_is_refused_by_name(tmp_path: Path, files: Files) -> None:
+async def test_paths_that_are_no_text_file_are_refused(tmp_path: Path, files: Files) -> None:
     """Folders, pipes, other encodings and parameters of the wrong type never block."""
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     os.mkfifo(tmp_path / "pipe")

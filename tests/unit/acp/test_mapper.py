@@ -57,7 +57,6 @@ IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
 
 def chunk(text: Any, kind: str = "agent_message_chunk", **more: Any) -> dict[str, Any]:
-    """Returns an update with text."""
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, **more}
 
 
@@ -93,7 +92,7 @@ def finished() -> ChatState:
     return reduce_chat(after(chunk("Hi")), ChatTurnComplete(turn_id="t1", time=2))
 
 
-def test_another_message_is_another_part() -> None:
+def test_each_message_id_has_its_own_part() -> None:
     """ACP `messageId` separates them."""
     assert parts(chunk("a"), chunk("b", messageId="1"), chunk("c", messageId="1"), chunk("d", messageId="2")) == [
         MarkdownResponsePart(id="p1", content="a"),
@@ -112,14 +111,14 @@ def test_another_message_is_another_part() -> None:
         {"type": "hologram", "depth": 3},
     ],
 )
-def test_other_blocks_of_a_message_are_kept_as_sent(block: dict[str, Any]) -> None:
+def test_blocks_other_than_text_are_kept_as_sent(block: dict[str, Any]) -> None:
     """Known or not."""
     assert parts({"sessionUpdate": "agent_message_chunk", "content": block}) == [
         ContentResponsePart(id="p1", block=block)
     ]
 
 
-def test_an_echo_of_the_prompt_is_not_shown_again() -> None:
+def test_echo_of_the_prompt_does_not_show_again() -> None:
     """Whole, or in pieces before the answer."""
     user = "user_message_chunk"
     assert parts(chunk("Hello ", user), chunk("there", user), chunk("Hi"), chunk("Hello there", user)) == [
@@ -127,7 +126,7 @@ def test_an_echo_of_the_prompt_is_not_shown_again() -> None:
     ]
 
 
-def test_other_words_of_the_user_are_shown() -> None:
+def test_other_user_messages_appear_in_the_turn() -> None:
     """Sent during the turn."""
     user = "user_message_chunk"
     assert parts(chunk("Hi"), chunk("Wait, ", user), chunk("there", user)) == [
@@ -136,7 +135,7 @@ def test_other_words_of_the_user_are_shown() -> None:
     ]
 
 
-def test_a_tool_call_from_beginning_to_end() -> None:
+def test_tool_call_starts_runs_and_completes() -> None:
     """Status sets the state, other fields go to the details, content is replaced."""
     begun = call("pending", "tool_call", title="Run", kind="execute", rawInput={"command": ["bash", "-lc", "ls"]})
     running = call(
@@ -164,7 +163,7 @@ def test_a_tool_call_from_beginning_to_end() -> None:
     )
 
 
-def test_every_kind_of_tool_content() -> None:
+def test_every_kind_of_tool_content_is_mapped() -> None:
     """Text, other blocks, diffs, terminals, and unknown types."""
     odd: list[Any] = [{"type": "content"}, {"type": "diff", "path": 1}, {"type": "chart"}, "text", None]
     items = [
@@ -185,7 +184,7 @@ def test_every_kind_of_tool_content() -> None:
     )
 
 
-def test_the_tool_is_named_as_the_agent_names_it() -> None:
+def test_tool_has_the_name_that_the_agent_gives_it() -> None:
     """`name`, else `toolName` in `_meta`, else the kind."""
     meta = {"claudeCode": {"toolName": "Write"}}
     ways: list[dict[str, Any]] = [
@@ -198,7 +197,7 @@ def test_the_tool_is_named_as_the_agent_names_it() -> None:
     assert names == ["write_file", "Write", "edit", "other"]
 
 
-def test_locations_survive_what_is_wrong_with_them() -> None:
+def test_invalid_locations_are_left_out() -> None:
     """Lines that are not numbers and locations without a path are left out."""
     locations = [{"path": "/a", "line": 3}, {"path": "/b", "line": "x"}, {"line": 1}, None]
     assert only_call(call(title="x", locations=locations)).details.locations == (
@@ -207,7 +206,7 @@ def test_locations_survive_what_is_wrong_with_them() -> None:
     )
 
 
-def test_plans_replace_each_other_and_go() -> None:
+def test_plans_are_replaced_and_removed_by_plan_id() -> None:
     """One part per plan id."""
     step = {"content": "Look", "priority": "high", "status": "pending"}
     done = {**step, "status": "completed"}
@@ -230,7 +229,7 @@ def test_plans_replace_each_other_and_go() -> None:
     assert parts({"sessionUpdate": "plan_update", "plan": named}, removed, removed) == []
 
 
-def test_a_part_id_is_never_used_twice() -> None:
+def test_part_id_is_never_used_twice() -> None:
     """Even after a part was removed."""
     plan = {"type": "items", "planId": "b", "entries": []}
     ids = [
@@ -260,7 +259,7 @@ def one_call(*updates: dict[str, Any]) -> Any:
     return part.tool_call
 
 
-def test_compaction_is_one_line_that_grows_and_ends() -> None:
+def test_compaction_is_one_call_that_grows_and_completes() -> None:
     """The summary is streamed, or comes whole at the end, which wins."""
     began = compaction(status="in_progress")
     chunks = [compaction("compaction_summary_chunk", content=block) for block in summary("Kept: ", "all.")]
@@ -284,13 +283,13 @@ def test_compaction_is_one_line_that_grows_and_ends() -> None:
     ("fields", "message"),
     [({"status": "failed", "error": "no room"}, "no room"), ({"status": "cancelled"}, "It was cancelled.")],
 )
-def test_compaction_that_fails_says_why(fields: dict[str, Any], message: str) -> None:
+def test_failed_compaction_says_why(fields: dict[str, Any], message: str) -> None:
     """Cancelled counts as failed."""
     call = one_call(compaction(status="in_progress"), compaction(**fields))
     assert (call.success, call.error.message) == (False, message)
 
 
-def test_compaction_goes_on_after_its_turn() -> None:
+def test_compaction_continues_after_its_turn() -> None:
     """It stays in its first turn."""
     chat = after(compaction(status="in_progress"))
     chat = reduce_chat(chat, ChatTurnComplete(turn_id="t1", duration=1, time=1))
@@ -298,7 +297,7 @@ def test_compaction_goes_on_after_its_turn() -> None:
     assert len(chat.turns) == 1
 
 
-def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
+def test_notice_is_plain_text_and_not_repeated_in_a_row() -> None:
     """An unknown severity has no prefix; a repeated notice is shown once."""
     notice = {"sessionUpdate": "notice", "severity": "error", "title": "**Quota**", "description": "Half of it."}
     odd = {"sessionUpdate": "notice", "severity": "_mine", "title": "Well"}
@@ -307,7 +306,7 @@ def test_notice_is_plain_text_and_said_once_in_a_row() -> None:
 
 
 @pytest.mark.parametrize("update", CASES["what is not understood is kept raw"])
-def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
+def test_unknown_or_invalid_update_is_kept_raw(update: dict[str, Any]) -> None:
     """Unknown kinds, and known ones with unreadable fields."""
     name = update.get("sessionUpdate") or "update"
     assert parts(update) == [RawResponsePart(id="p1", name=name, payload=update)]
@@ -350,7 +349,7 @@ def test_what_is_not_understood_is_kept_raw(update: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_concerns_the_session_is_for_its_channel(update: dict[str, Any], action: Any) -> None:
+def test_session_updates_go_to_the_session_channel(update: dict[str, Any], action: Any) -> None:
     """They need no turn."""
     assert map_update(update, empty_chat(), None, 1) == (action,)
     assert action.channel_kind == "session"
@@ -372,7 +371,7 @@ def link(uri: str) -> dict[str, Any]:
     return {"type": "resource_link", "name": "it", "uri": uri}
 
 
-def test_suggested_prompts_are_for_the_chats_channel() -> None:
+def test_suggested_prompts_go_to_the_chat_channel() -> None:
     """They need no turn; an empty list removes them."""
     update = {"sessionUpdate": "prompt_suggestions_update", "suggestions": [{"prompt": [text_block("Plot it")]}]}
     assert map_update(update, empty_chat(), None, 1) == (XPromptSuggestionsChanged(suggestions=("Plot it",), time=1),)
@@ -395,7 +394,7 @@ def test_suggested_prompts_are_for_the_chats_channel() -> None:
         ([text_block("x" * 2_000)], "x" * 2_000),
     ],
 )
-def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text: str) -> None:
+def test_suggested_prompt_becomes_text_a_user_could_type(prompt: Any, text: str) -> None:
     """Files become mentions; characters that hide or reorder text go, unless a language needs them."""
     assert suggested(prompt) == (text,)
 
@@ -410,24 +409,24 @@ def test_a_suggested_prompt_is_text_as_its_user_would_write_it(prompt: Any, text
         *([link("javascript:alert(1)")], [link("agentnb://context/a")], [link("file:///" + "x" * 1_000_000)]),
     ],
 )
-def test_a_suggested_prompt_that_text_cannot_say_is_left_out(prompt: Any) -> None:
+def test_suggested_prompt_that_is_not_plain_text_is_left_out(prompt: Any) -> None:
     """A part of it would be another prompt."""
     assert suggested(prompt, [text_block("Plot it")]) == ("Plot it",)
 
 
-def test_of_many_suggested_prompts_the_first_three_are_kept() -> None:
+def test_only_the_first_three_suggested_prompts_are_kept() -> None:
     many = [[text_block(f"Plot {number // 2}")] for number in range(10_000)]
     assert suggested(*many) == ("Plot 0", "Plot 1", "Plot 2")
 
 
-def test_late_words_go_to_the_turn_they_belong_to() -> None:
+def test_late_text_goes_to_its_finished_turn() -> None:
     """The action names that turn, so the running turn and its status stay."""
     chat = applied(applied(finished(), chunk(" again")), call("completed", title="x"))
     (turn,) = chat.turns
     assert (text_of(chat), len(turn.response_parts), chat.active_turn) == ("Hi again", 2, None)
 
 
-def test_a_late_update_of_a_tool_call_finds_the_turn_that_made_it() -> None:
+def test_late_tool_call_update_goes_to_the_turn_of_the_call() -> None:
     from agentnb.state import ChatTurnStarted, Message, MessageOrigin
 
     chat = reduce_chat(after(call("in_progress", title="x")), ChatTurnComplete(turn_id="t1", time=2))
@@ -442,14 +441,14 @@ def test_a_late_update_of_a_tool_call_finds_the_turn_that_made_it() -> None:
     assert chat.active_turn.response_parts == ()
 
 
-def test_words_before_any_turn_open_a_finished_one_of_their_own() -> None:
+def test_text_before_any_turn_gets_its_own_finished_turn() -> None:
     """Some agents send a greeting."""
     chat = applied(applied(empty_chat(), chunk("Welcome"), None), chunk("!"), None)
     assert ([turn.id for turn in chat.turns], text_of(chat), chat.active_turn) == (["agent-1"], "Welcome!", None)
     assert chat.turns[0].message.origin.kind == "agent"
 
 
-def test_an_old_conversation_that_is_replayed_becomes_turns() -> None:
+def test_loaded_conversation_becomes_turns() -> None:
     """ACP `session/load`: each user message begins a turn."""
     user = "user_message_chunk"
     chat = empty_chat()
@@ -477,7 +476,7 @@ def request_permission(chat: ChatState, tool_call: Any) -> tuple[str, Any]:
     return call_id, next(state for state in states if state.tool_call_id == call_id)
 
 
-def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
+def test_permission_request_for_an_unknown_call_creates_it() -> None:
     """Options keep their names; unknown kinds are denials."""
     call_id, state = request_permission(empty_chat("x"), {"toolCallId": "c9", "title": "Write a.txt", "kind": "edit"})
     assert isinstance(state, ToolCallPendingConfirmationState)
@@ -490,7 +489,7 @@ def test_a_permission_request_for_an_unknown_call_announces_it() -> None:
 
 
 @pytest.mark.parametrize("status", ["pending", "in_progress"])
-def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(status: str) -> None:
+def test_permission_request_keeps_the_known_fields_of_its_call(status: str) -> None:
     """Title, input and details stay."""
     chat = after(call(status, "tool_call", title="Run ls", rawInput={"a": 1}))
     call_id, state = request_permission(chat, {"toolCallId": "c1"})
@@ -502,22 +501,20 @@ def test_a_permission_request_with_an_id_only_is_merged_with_what_is_known(statu
     ("announced", "requested", "kind"),
     [("read", "other", "read"), ("search", "other", "search"), ("execute", "other", "other"), ("read", "edit", "edit")],
 )
-def test_a_permission_request_of_no_kind_is_of_the_kind_of_its_call_where_that_reads(
-    announced: str, requested: str, kind: str
-) -> None:
+def test_permission_request_of_kind_other_gets_a_read_kind(announced: str, requested: str, kind: str) -> None:
     """OpenCode requests access outside the workspace this way; a kind beyond reading is kept."""
     chat = after(call("in_progress", "tool_call", title="x", kind=announced))
     assert request_permission(chat, {"toolCallId": "c1", "kind": requested})[1].details.kind == kind
 
 
 @pytest.mark.parametrize("tool_call", [{"toolCallId": "c1"}, None, {}, [1]])
-def test_there_is_always_something_to_answer(tool_call: Any) -> None:
+def test_permission_request_without_a_running_call_gets_its_own(tool_call: Any) -> None:
     """If the call has ended or is missing, the request gets its own call."""
     _, state = request_permission(after(call("completed", "tool_call", title="x")), tool_call)
     assert isinstance(state, ToolCallPendingConfirmationState)
 
 
-def test_an_agent_that_does_not_wait_for_the_answer() -> None:
+def test_call_ends_when_the_agent_does_not_wait_for_the_answer() -> None:
     """The call still ends: completed or cancelled."""
     for status, kind in (("completed", ToolCallCompletedState), ("failed", ToolCallCancelledState)):
         chat = empty_chat("x")
@@ -530,7 +527,7 @@ def test_an_agent_that_does_not_wait_for_the_answer() -> None:
         assert type(part.tool_call) is kind
 
 
-def test_a_new_session_brings_modes_and_config_options() -> None:
+def test_new_session_sets_modes_and_config_options() -> None:
     """The `models` of older agents become a config option."""
     models = {"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}, {"name": "no id"}]}
     modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {}]}
@@ -549,7 +546,7 @@ def test_a_new_session_brings_modes_and_config_options() -> None:
     assert map_session({"sessionId": "s", "modes": None, "configOptions": None, "models": 3}) == ()
 
 
-def test_terminals_of_the_agents_own_are_shown() -> None:
+def test_terminals_reported_in_meta_are_mapped() -> None:
     """From `_meta`, with ids that agentnb did not create."""
     opened = call("in_progress", "tool_call", title="ls", _meta={"terminal_info": {"terminal_id": "z", "cwd": "/w"}})
     printed = call(_meta={"terminal_output": {"terminal_id": "z", "data": "a\n"}})
@@ -562,9 +559,7 @@ def test_terminals_of_the_agents_own_are_shown() -> None:
     ("ended", "failure"),
     CASES["a command that ended badly has failed when the agent calls it completed"],
 )
-def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed(
-    ended: dict[str, Any], failure: str | None
-) -> None:
+def test_completed_command_with_a_bad_exit_code_has_failed(ended: dict[str, Any], failure: str | None) -> None:
     """By its terminal or the exit code in its raw output; other tools' exit codes are ignored."""
     terminal = [{"type": "terminal", "terminalId": "z"}]
     info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
@@ -576,7 +571,7 @@ def test_a_command_that_ended_badly_has_failed_when_the_agent_calls_it_completed
 
 
 @pytest.mark.parametrize(("ended", "message"), CASES["a failed call with raw output says why in words"])
-def test_a_failed_call_with_raw_output_says_why_in_words(ended: dict[str, Any], message: str) -> None:
+def test_failed_call_with_raw_output_says_why(ended: dict[str, Any], message: str) -> None:
     """Raw output with an error text or exit code is not shown as JSON."""
     terminal = [{"type": "terminal", "terminalId": "z"}]
     info = {"terminal_info": {"terminal_id": "z", "cwd": "/w"}}
@@ -642,7 +637,7 @@ UPDATES = st.builds(
 
 
 @given(st.lists(UPDATES, max_size=6), st.sampled_from(["t1", "gone", None]), st.booleans())
-def test_nothing_an_agent_sends_raises_or_cannot_be_written(
+def test_any_update_is_mapped_to_a_state_that_can_be_encoded(
     updates: list[dict[str, Any]], turn_id: str | None, running: bool
 ) -> None:
     """Also, the resulting state can be encoded and decoded."""

@@ -22,7 +22,7 @@ CHUNKS = st.lists(st.builds(lambda text, kind, more: chunk(text, kind, **more), 
 
 
 @given(CHUNKS)
-def test_merging_changes_nothing_that_can_be_seen(updates: list[dict[str, Any]]) -> None:
+def test_merging_chunks_gives_the_same_chat(updates: list[dict[str, Any]]) -> None:
     one, other = empty_chat("hi"), empty_chat("hi")
     for update in updates:
         one = applied(one, update)

@@ -34,7 +34,7 @@ def embedded(mime: str) -> MessageEmbeddedResourceAttachment:
         ("text/csv", {}, "text"),
     ],
 )
-def test_an_attachment_is_sent_as_what_the_agent_can_take(mime: str, capabilities: dict[str, bool], kind: str) -> None:
+def test_attachment_is_sent_as_a_type_the_agent_accepts(mime: str, capabilities: dict[str, bool], kind: str) -> None:
     """Text files fall back to text; others are named."""
     message = Message(text="look", origin=MessageOrigin(kind="user"), attachments=(embedded(mime),))
     blocks = prompt_blocks(message, capabilities)
@@ -44,7 +44,7 @@ def test_an_attachment_is_sent_as_what_the_agent_can_take(mime: str, capabilitie
     assert ("a,b\n1,2" in str(blocks[1].get("text"))) == (kind == "text")
 
 
-def test_links_go_to_every_agent_and_context_as_resource_or_text() -> None:
+def test_links_are_sent_as_links_and_context_as_resource_or_text() -> None:
     """ACP's baseline is text and links."""
     link = MessageResourceAttachment(label="a.py", uri="file:///w/a.py", content_type="text/x-python")
     note = SimpleMessageAttachment(label="df", model_representation="3 rows")

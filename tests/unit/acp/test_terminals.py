@@ -32,7 +32,7 @@ def output_of(listener: RecordingListener) -> str:
     return "".join(action.data for action in listener.terminals if isinstance(action, XTerminalData))
 
 
-async def test_an_agent_runs_a_command(tmp_path: Path) -> None:
+async def test_agent_runs_a_command_in_a_terminal(tmp_path: Path) -> None:
     """Create, wait, read, release; the listener gets its start, output and end."""
     requests: list[Any] = [
         ["terminal/create", {"command": "sh", "args": ["-c", SCRIPT], "env": [{"name": "WORD", "value": "hi"}]}],
@@ -72,14 +72,16 @@ async def terminals(tmp_path: Path, listener: RecordingListener) -> AsyncIterato
     await terminals.close()
 
 
-async def test_a_whole_line_in_command_goes_to_the_shell(terminals: Terminals, listener: RecordingListener) -> None:
+async def test_command_that_is_a_whole_line_runs_in_the_shell(
+    terminals: Terminals, listener: RecordingListener
+) -> None:
     """Some agents do not split the line."""
     created = await terminals.create({"command": "echo one && echo two"})
     assert await terminals.wait_for_exit(created) == {"exitCode": 0, "signal": None}
     assert (output_of(listener), listener.requests[0].command) == ("one\ntwo\n", "echo one && echo two")
 
 
-async def test_the_oldest_output_goes_at_the_limit_at_a_character(
+async def test_output_limit_drops_the_oldest_whole_characters(
     terminals: Terminals, listener: RecordingListener
 ) -> None:
     """The agent gets the last bytes; the listener gets all."""
@@ -89,7 +91,7 @@ async def test_the_oldest_output_goes_at_the_limit_at_a_character(
     assert (answer["output"], answer["truncated"], output_of(listener)) == ("€", True, "a€€")
 
 
-async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
+async def test_kill_ends_the_process_group_and_keeps_the_output(
     terminals: Terminals, listener: RecordingListener
 ) -> None:
     """The process group is gone; the terminal stays."""
@@ -102,7 +104,7 @@ async def test_killing_ends_the_command_and_its_children_and_keeps_the_output(
     assert (group_alive(group), (await terminals.output(created))["output"]) == (False, output_of(listener))
 
 
-async def test_releasing_ends_the_command_that_runs_and_forgets_it(
+async def test_release_ends_the_command_and_removes_the_terminal(
     terminals: Terminals, listener: RecordingListener
 ) -> None:
     """Its own process group ends whole; this one goes on."""
@@ -117,7 +119,7 @@ async def test_releasing_ends_the_command_that_runs_and_forgets_it(
             await method(created)
 
 
-async def test_output_is_told_while_the_command_runs(terminals: Terminals, listener: RecordingListener) -> None:
+async def test_output_is_available_while_the_command_runs(terminals: Terminals, listener: RecordingListener) -> None:
     """The listener and the agent get it, without an exit status."""
     created = await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
     await asyncio.wait_for(listener.printed.wait(), PATIENCE)
@@ -125,7 +127,7 @@ async def test_output_is_told_while_the_command_runs(terminals: Terminals, liste
     assert output_of(listener).strip().isdigit()
 
 
-async def test_closing_ends_every_command(terminals: Terminals, listener: RecordingListener) -> None:
+async def test_close_ends_every_command(terminals: Terminals, listener: RecordingListener) -> None:
     for _ in range(3):
         listener.printed.clear()
         await terminals.create({"command": sys.executable, "args": ["-c", PAUSE]})
@@ -157,7 +159,7 @@ async def test_endless_output_does_not_starve_the_loop(terminals: Terminals, lis
         ({"command": "l\0s", "args": ["x"]}, RpcError, "no program"),
     ],
 )
-async def test_what_cannot_be_run_is_refused_by_name(
+async def test_command_that_cannot_run_is_refused_with_the_reason(
     terminals: Terminals, params: dict[str, Any], error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error, match=says):

@@ -34,7 +34,7 @@ def talking_2(cwd: Path) -> Any:
     return talking("second_version", cwd, protocol=2)
 
 
-async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things(tmp_path: Path) -> None:
+async def test_turn_of_version_2_shows_the_same_as_version_1(tmp_path: Path) -> None:
     """Whole messages, a growing call, a terminal, a diff, a plan, a notice, and unknown updates."""
     async with talking_2(tmp_path) as talk:
         assert (talk.agent.name, talk.agent.version) == ("Second", "2.0")
@@ -61,7 +61,7 @@ async def test_turn_ends_with_the_state_of_its_session_and_shows_the_same_things
         assert [part.name for part in parts if isinstance(part, RawResponsePart)] == ["_own_thing"]
 
 
-async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None:
+async def test_permission_request_for_a_command_has_the_command(tmp_path: Path) -> None:
     """The policy judges the command, not a title."""
     async with talking_2(tmp_path) as talk:
         await talk.prompt("ask")
@@ -81,7 +81,9 @@ async def test_permission_for_a_command_says_the_command(tmp_path: Path) -> None
         ("die", AgentDied, "stopped unexpectedly"),
     ],
 )
-async def test_turn_that_fails_ends_with_why(tmp_path: Path, words: str, error: type[Exception], message: str) -> None:
+async def test_failed_turn_ends_with_the_reason(
+    tmp_path: Path, words: str, error: type[Exception], message: str
+) -> None:
     """By its state, by the prompt's response, or by the end of the process."""
     async with talking_2(tmp_path) as talk:
         with pytest.raises(error, match=message):
@@ -96,7 +98,7 @@ async def test_cancelled_turn_ends_when_the_session_is_idle(tmp_path: Path) -> N
         assert (await asyncio.wait_for(answer, PATIENCE)).stop_reason == "cancelled"
 
 
-async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path) -> None:
+async def test_options_can_be_set_and_an_old_session_is_replayed(tmp_path: Path) -> None:
     """In it, `session/load` is `session/resume` from the start."""
     async with talking_2(tmp_path) as talk:
         heard: list[Action] = []
@@ -111,7 +113,7 @@ async def test_options_are_chosen_and_an_old_session_is_replayed(tmp_path: Path)
         assert listener.text == "Earlier."
 
 
-async def test_agent_of_the_first_version_is_spoken_to_as_it_answers(tmp_path: Path) -> None:
+async def test_agent_that_answers_with_version_1_is_used_with_it(tmp_path: Path) -> None:
     """Trying the draft is safe with agents that lack it."""
     spec = replace(scripted("second_version", protocol=2), command=(*scripted("second_version").command, "1"))
     agent = await Agent.launch(spec, cwd=tmp_path)
@@ -124,7 +126,7 @@ async def test_agent_of_the_first_version_is_spoken_to_as_it_answers(tmp_path: P
         await agent.stop(patience=0.5)
 
 
-async def test_agent_that_answers_with_the_draft_unasked_is_refused_with_what_to_write(tmp_path: Path) -> None:
+async def test_agent_that_answers_with_version_2_unasked_is_refused(tmp_path: Path) -> None:
     """Its description must set `protocol = 2`."""
     script = "import wire; wire.answer(wire.receive(), {'protocolVersion': 2}); wire.receive()"
     folder = str(Path(__file__).parents[2] / "agents")

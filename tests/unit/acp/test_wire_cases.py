@@ -104,7 +104,7 @@ def understood(message: Case) -> bool:
     return True
 
 
-async def test_every_valid_example_is_accepted_and_comes_through_whole(shared: Path) -> None:
+async def test_valid_examples_are_accepted_unchanged(shared: Path) -> None:
     """Decoded, encoded again, carried by the connection, mapped."""
     valid = [case for case in wire_cases(shared) if case["valid"]]
     for case in valid:
@@ -115,7 +115,7 @@ async def test_every_valid_example_is_accepted_and_comes_through_whole(shared: P
     assert len(valid) == 240
 
 
-async def test_every_invalid_example_is_survived_and_the_connection_goes_on(shared: Path) -> None:
+async def test_connection_survives_invalid_examples(shared: Path) -> None:
     """The next message is carried as usual; the mapper does not raise."""
     invalid = [case for case in wire_cases(shared) if not case["valid"]]
     for case in invalid:
@@ -132,7 +132,7 @@ async def test_every_invalid_example_is_survived_and_the_connection_goes_on(shar
     assert len(invalid) == 8
 
 
-async def test_every_golden_message_is_accepted(shared: Path) -> None:
+async def test_golden_messages_are_accepted(shared: Path) -> None:
     """Each as parameters, result or content."""
     paths = sorted((shared / "cases/acp/golden").glob("*.json"))
     for path in paths:
@@ -166,7 +166,7 @@ def _message(name: str, content: Any) -> Case:
 
 
 @pytest.mark.parametrize("case", [case for case in own_cases() if case["valid"]], ids=lambda case: case["name"])
-async def test_our_own_valid_messages(case: Case) -> None:
+async def test_own_valid_messages_are_accepted_unchanged(case: Case) -> None:
     """They cover what the protocol's examples leave out."""
     message = case["message"]
     assert round_trip(message) == message
@@ -186,8 +186,7 @@ def _invalid(kind: str) -> list[Case]:
 
 
 @pytest.mark.parametrize("case", _invalid("request"), ids=lambda case: case["name"])
-async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> None:
-    """The agent gets an error with the field's name."""
+async def test_invalid_request_gets_an_error_naming_the_field(case: Case) -> None:
     message, sessions = case["message"], one_session(RecordingListener())
     sessions.asking[1] = RecordingListener()
     with pytest.raises(RpcError) as failure:
@@ -196,7 +195,7 @@ async def test_an_invalid_request_is_answered_with_what_is_wrong(case: Case) -> 
 
 
 @pytest.mark.parametrize("case", _invalid("notification"), ids=lambda case: case["name"])
-async def test_an_invalid_notification_is_kept_raw(case: Case) -> None:
+async def test_invalid_notification_is_kept_raw(case: Case) -> None:
     """In its session, or beside all sessions if it names none."""
     listener, message = RecordingListener(), case["message"]
     sessions = one_session(listener)

@@ -29,14 +29,14 @@ def describe(folder: Path, name: str, title: str = "Mine") -> None:
     (folder / f"{name}.toml").write_text(MINE.format(name=name, title=title), encoding="utf-8")
 
 
-def test_a_user_adds_and_replaces_agents(places: tuple[Path, Path]) -> None:
+def test_user_file_adds_and_replaces_agents(places: tuple[Path, Path]) -> None:
     user, _ = places
     describe(user, "mine")
     describe(user, "claude", "My Claude")
     assert (find("mine").origin, find("claude").title) == ("user", "My Claude")
 
 
-def test_a_project_adds_but_never_replaces(places: tuple[Path, Path]) -> None:
+def test_project_adds_but_never_replaces_agents(places: tuple[Path, Path]) -> None:
     """It replaces neither built-in nor user agents; a notice says so."""
     user, project = places
     describe(user, "mine")
@@ -46,7 +46,7 @@ def test_a_project_adds_but_never_replaces(places: tuple[Path, Path]) -> None:
     assert [line.split(" was ignored")[0].split("'")[-2] for line in additions()[1]] == ["claude", "mine"]
 
 
-def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -> None:
+def test_broken_agent_file_is_reported_and_others_are_read(places: tuple[Path, Path]) -> None:
     """One broken file must not break the list."""
     user, _ = places
     (user / "broken.toml").write_text("name =", encoding="utf-8")
@@ -57,7 +57,7 @@ def test_a_broken_file_is_told_and_the_others_count(places: tuple[Path, Path]) -
     assert ["broken.toml: This is not an agent's description" in wrong[0], "needs a name" in wrong[1]] == [True, True]
 
 
-def test_an_agent_whose_file_is_broken_is_named_with_file_line_and_key_where_it_is_used(
+def test_find_reports_the_line_of_a_broken_agent_file(
     places: tuple[Path, Path],
 ) -> None:
     """It is not reported as unknown."""
@@ -71,7 +71,7 @@ def test_an_agent_whose_file_is_broken_is_named_with_file_line_and_key_where_it_
     )
 
 
-def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None:
+def test_unreadable_agents_folder_is_reported(places: tuple[Path, Path]) -> None:
     """Listing agents still works; even root cannot read a link to itself."""
     user, _ = places
     user.rmdir()
@@ -80,7 +80,7 @@ def test_a_folder_that_cannot_be_read_is_told(places: tuple[Path, Path]) -> None
     assert [line.startswith(str(user)) for line in additions()[1]] == [True]
 
 
-def test_a_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
+def test_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
     """A real installed package in a new interpreter; a broken package affects no other."""
     site = tmp_path / "site"
     install(site, "extra", "spec = AgentSpec(name='extra', title='Extra', command=('extra',))")

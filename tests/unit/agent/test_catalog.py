@@ -10,7 +10,7 @@ from agentnb.agent.catalog import catalogue, custom, find, known, read
 from agentnb.errors import UnknownAgent, UsageError
 
 
-def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
+def test_unknown_agent_error_suggests_close_and_known_names() -> None:
     with pytest.raises(UnknownAgent) as failure:
         find("Cluade")
     message = str(failure.value)
@@ -18,7 +18,7 @@ def test_an_unknown_name_is_answered_with_close_ones_and_all() -> None:
 
 
 @pytest.mark.parametrize("command", ["opencode acp", [], ["", "x"]])
-def test_a_command_is_a_list_of_words(command: object) -> None:
+def test_command_that_is_no_list_of_words_is_refused(command: object) -> None:
     with pytest.raises(UsageError, match="list of words"):
         custom(command)  # type: ignore[arg-type]
 
@@ -42,13 +42,13 @@ WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
         (WHOLE.replace("title", "about"), "it lacks `title`."),
     ],
 )
-def test_error_of_a_broken_description_names_the_line_and_the_key(text: str, message: str) -> None:
+def test_broken_description_error_names_the_line_and_the_key(text: str, message: str) -> None:
     """Also for errors found by the TOML, field and MCP server readers."""
     with pytest.raises(UsageError, match="This is not an agent's description: " + re.escape(message)):
         read(text, catalogue)
 
 
-def test_an_upgrade_is_a_line_of_its_own_where_installing_again_would_do_nothing() -> None:
+def test_uv_and_brew_agents_have_an_upgrade_command() -> None:
     """Uv and brew keep an old version."""
     for spec in known():
         if spec.install is not None and not spec.install.startswith(("npm ", "curl ")):

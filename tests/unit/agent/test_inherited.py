@@ -13,7 +13,7 @@ PREFIXES = st.sampled_from(["JPY_", "JUPYTERHUB_", "JUPYTER_SERVER_", "JUPYTER_G
 
 
 @given(PREFIXES, NAMES)
-def test_what_a_server_or_hub_gives_its_kernels_never_reaches_an_agent(prefix: str, rest: str) -> None:
+def test_agent_does_not_inherit_server_and_hub_variables(prefix: str, rest: str) -> None:
     """Any name with these prefixes."""
     assert inherited({}, {prefix + rest: "secret", "HOME": "/home/ada"}) == {"HOME": "/home/ada"}
 
@@ -21,12 +21,12 @@ def test_what_a_server_or_hub_gives_its_kernels_never_reaches_an_agent(prefix: s
 @pytest.mark.parametrize(
     "name", ["JUPYTER_TOKEN", "JUPYTER_PASSWORD", "CONFIGPROXY_AUTH_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"]
 )
-def test_tokens_by_their_known_names_never_reach_an_agent(name: str) -> None:
+def test_agent_does_not_inherit_known_token_variables(name: str) -> None:
     """Except one that is set for this agent."""
     assert inherited({}, {name: "secret"}) == {}
     assert inherited({name: "mine"}, {name: "secret"}) == {name: "mine"}
 
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "JUPYTER_CONFIG_DIR", "JUPYTER_PATH", "HTTPS_PROXY", "PATH"])
-def test_the_users_keys_and_folders_stay(name: str) -> None:
+def test_agent_inherits_keys_and_folders_of_the_user(name: str) -> None:
     assert inherited({}, {name: "value"}) == {name: "value"}

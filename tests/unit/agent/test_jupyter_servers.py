@@ -79,9 +79,7 @@ def fetch(made: Confinement, folder: Path, *ports: int) -> list[str]:
 
 
 @needs_landlock
-def test_a_confined_agent_with_the_network_reaches_every_server_but_jupyters(
-    jupyter: int, other: int, tmp_path: Path
-) -> None:
+def test_confined_agent_reaches_local_servers_except_jupyter(jupyter: int, other: int, tmp_path: Path) -> None:
     """Other agents and model servers on this machine stay reachable."""
     made = confinement_of(Needs(), sys.executable, tmp_path, Confine(), os.environ)
     assert jupyter_ports() == (jupyter,)
@@ -90,7 +88,7 @@ def test_a_confined_agent_with_the_network_reaches_every_server_but_jupyters(
 
 @needs_landlock
 @pytest.mark.parametrize("apart", [True, False], ids=["network of its own", "Landlock's port"])
-async def test_single_hosts_do_not_lead_to_jupyters_server(
+async def test_allowed_hosts_do_not_include_the_jupyter_server(
     jupyter: int, other: int, tmp_path: Path, apart: bool
 ) -> None:
     """Neither if the user allows its port nor the whole machine."""
@@ -106,9 +104,7 @@ async def test_single_hosts_do_not_lead_to_jupyters_server(
             await proxy.wait_closed()
 
 
-def test_ports_of_servers_that_are_gone_or_broken_are_none_of_jupyters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jupyter_ports_ignore_ended_and_broken_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A killed server leaves its file; a hub gives its own server's port."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "jpserver-1.json").write_text('{"port": 8888, "pid": 4194305}')

@@ -29,7 +29,7 @@ https-proxy=http://proxy.example.org:8080
 
 
 @needs_npm
-async def test_npx_reads_the_machines_settings_although_it_has_another_prefix(tmp_path: Path) -> None:
+async def test_npx_reads_the_machine_settings_with_another_prefix(tmp_path: Path) -> None:
     """The path comes from npm; a user's setting stays."""
     env = {**os.environ, "HOME": str(tmp_path), "npm_config_prefix": str(tmp_path / "own")}
     for name in [each for each in env if each.lower() == "npm_config_globalconfig"]:
@@ -41,7 +41,7 @@ async def test_npx_reads_the_machines_settings_although_it_has_another_prefix(tm
 
 
 @needs_npm
-async def test_an_agent_of_npx_starts_with_the_machines_registry(
+async def test_npx_agent_starts_with_the_registry_of_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The agent is the real npm, which prints its registry."""
@@ -60,7 +60,7 @@ async def test_an_agent_of_npx_starts_with_the_machines_registry(
     assert output.decode().strip() == "https://mirror.example.org/npm/"
 
 
-def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_path: Path) -> None:
+def test_confined_agent_gets_a_copy_of_npmrc_without_logins(tmp_path: Path) -> None:
     """It keeps servers, certificates and proxies, no tokens or addresses."""
     ca = tmp_path / "ca.pem"
     ca.write_text("", encoding="utf-8")
@@ -76,7 +76,7 @@ def test_a_confined_agent_gets_a_copy_of_the_users_settings_without_logins(tmp_p
     assert certificate_files({}, tmp_path) == [str(ca)]
 
 
-def test_start_and_install_give_the_same_version() -> None:
+def test_start_and_install_use_the_same_version() -> None:
     """For every agent that both can install."""
     both = [spec for spec in catalogue().values() if spec.runner is not None and install_words(spec)]
     assert len(both) >= 10

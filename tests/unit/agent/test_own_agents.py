@@ -25,7 +25,7 @@ def own(name: str) -> OwnAgent:
     return next(each for each in own_agents() if each.name == name)
 
 
-def test_an_agent_of_the_catalogue_is_replaced_by_what_is_based_on_it() -> None:
+def test_own_agent_replaces_the_catalogue_agent_it_is_based_on() -> None:
     """Its title, login and variables stay; install and run lines of the catalogue's program do not apply."""
     before = find("codex")
     write_agent("codex", "codex-acp", {"CODEX_API_KEY": "k-1"}, state="")
@@ -41,7 +41,7 @@ def test_an_agent_of_the_catalogue_is_replaced_by_what_is_based_on_it() -> None:
     assert find("codex") == before
 
 
-def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
+def test_write_agent_keeps_other_contents_of_the_file(folder: Path) -> None:
     """Comments, other keys and the variables table stay; the file may have another name than the agent."""
     folder.mkdir(parents=True)
     text = (
@@ -77,7 +77,7 @@ def test_what_a_person_wrote_into_the_file_stays(folder: Path) -> None:
         ("mine", "a", {f"A{at}": "" for at in range(101)}, "more than the 100"),
     ],
 )
-def test_what_makes_no_sense_is_said_and_nothing_is_written(
+def test_invalid_agent_is_reported_and_not_written(
     folder: Path, name: str, line: str, env: dict[str, str | None], message: str
 ) -> None:
     """The error leaves out the variable's value."""
@@ -87,7 +87,7 @@ def test_what_makes_no_sense_is_said_and_nothing_is_written(
     assert [path.name for path in folder.glob("*.toml")] == []
 
 
-def test_what_was_changed_meanwhile_is_not_overwritten(folder: Path) -> None:
+def test_agent_changed_meanwhile_is_not_overwritten(folder: Path) -> None:
     """Neither an edit nor a removal overwrites it; another agent's or unreadable files stay, too."""
     write_agent("mine", "a", {}, state="")
     seen = own("mine").state
@@ -112,7 +112,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(folder: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.toml")) == ["mine.toml", "taken.toml"]
 
 
-def test_a_description_is_based_on_nothing_but_the_catalogue(folder: Path) -> None:
+def test_agent_can_be_based_only_on_the_catalogue(folder: Path) -> None:
     """Neither a missing agent nor another of the user's is allowed; a project's may have no base."""
     folder.mkdir(parents=True)
     text = 'name = "fast"\nbased_on = "{}"\n'

@@ -44,32 +44,30 @@ def alive(pid: int) -> bool:
 
 
 def parent(pid: int) -> int:
-    """Returns the parent's process id."""
     return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
 
 
 async def until_dead(*pids: int) -> None:
-    """Waits until none of *pids* runs."""
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while any(map(alive, pids)):  # no system reports the end of a process that is not our child
         assert asyncio.get_running_loop().time() < deadline, f"still there: {list(filter(alive, pids))}"
         await asyncio.sleep(0.01)
 
 
-async def test_a_group_of_its_own(tmp_path: Path) -> None:
+async def test_agent_has_its_own_process_group(tmp_path: Path) -> None:
     """The kernel's interrupt does not reach it."""
     async with talking("echo", tmp_path) as talk:
         assert (os.getpgid(talk.agent.pid), os.getsid(talk.agent.pid)) == (talk.agent.pid, talk.agent.pid)
 
 
-async def test_an_agent_that_listens_leaves_when_its_stdin_closes(tmp_path: Path) -> None:
+async def test_agent_exits_when_its_stdin_closes(tmp_path: Path) -> None:
     """It exits with status 0."""
     process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     await process.stop()
     assert (process.child.returncode, group_alive(process.pid)) == (0, False)
 
 
-async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path) -> None:
+async def test_agent_that_ignores_the_stop_is_killed(tmp_path: Path) -> None:
     """Closed stdin and SIGTERM do not end it, so SIGKILL must."""
     answered = asyncio.Event()
     process = await SpawnedAgent.spawn(scripted("stubborn"), tmp_path, on_output=lambda _: answered.set())
@@ -80,7 +78,7 @@ async def test_an_agent_that_ignores_everything_is_killed_in_time(tmp_path: Path
     assert (process.child.returncode, group_alive(process.pid)) == (-signal.SIGKILL, False)
 
 
-async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_path: Path) -> None:
+async def test_stopping_the_agent_ends_children_in_other_sessions(tmp_path: Path) -> None:
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
         children = [int(pid) for pid in talk.listener.text.split()]
@@ -89,7 +87,7 @@ async def test_children_go_with_the_agent_even_from_a_session_of_their_own(tmp_p
         assert list(map(alive, children)) == [False, False]
 
 
-async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None:
+async def test_children_end_when_the_agent_dies(tmp_path: Path) -> None:
     async with talking("leaves_children", tmp_path) as talk:
         await talk.prompt()
         children = [int(pid) for pid in talk.listener.text.split()]
@@ -100,7 +98,7 @@ async def test_children_go_when_the_agent_dies_by_itself(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("way", ["launcher killed", "subreaper killed", "launcher ended"])
-async def test_an_agent_whose_launcher_ends_is_lost_at_once_and_ends(tmp_path: Path, way: str) -> None:
+async def test_agent_ends_at_once_when_its_launcher_ends(tmp_path: Path, way: str) -> None:
     """The agent keeps the launcher's pipes and writes forever, so its output never ends."""
     now = asyncio.get_running_loop().time
     async with talking("launches", tmp_path) as talk:
@@ -118,7 +116,7 @@ async def test_an_agent_whose_launcher_ends_is_lost_at_once_and_ends(tmp_path: P
         await asyncio.gather(prompt, return_exceptions=True)
 
 
-async def test_a_start_whose_subreaper_is_killed_ends_nothing_else() -> None:
+async def test_failed_start_with_a_killed_subreaper_ends_nothing_else() -> None:
     """Its program has no process id yet, and 0 would mean the starting process's group: a kernel or terminal."""
     starts = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -134,7 +132,7 @@ async def test_a_start_whose_subreaper_is_killed_ends_nothing_else() -> None:
 
 @pytest.mark.parametrize("kind", ["one", "many"])
 @pytest.mark.parametrize("way", ["stopped", "killed"])
-async def test_daemons_without_a_trace_end_when_the_agent_ends(tmp_path: Path, way: str, kind: str) -> None:
+async def test_detached_daemons_end_when_the_agent_ends(tmp_path: Path, way: str, kind: str) -> None:
     """Forked twice, other sessions, environment cleared, descriptors closed, signals ignored; other processes stay."""
     code = "import signal; signal.pause()"
     stranger = await asyncio.create_subprocess_exec(sys.executable, "-c", code, start_new_session=True)
@@ -167,7 +165,7 @@ def daemons(folder: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("step", range(24))
-def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int) -> None:
+def test_cancelled_start_leaves_no_pipe_open(tmp_path: Path, step: int) -> None:
     """Cancelled at any step: asyncio forgets the pipes of a program if cancelled while it connects them."""
 
     async def give_up() -> None:
@@ -192,7 +190,7 @@ def test_a_start_that_is_given_up_leaves_no_pipe_open(tmp_path: Path, step: int)
     assert [str(each.message) for each in seen] == []
 
 
-def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_path: Path) -> None:
+def test_cancelled_stop_leaves_no_process_and_nothing_open(tmp_path: Path) -> None:
     """For example, the kernel ends while an agent still has time to exit."""
     children: list[Child] = []
 
@@ -223,7 +221,7 @@ def test_a_stop_that_ends_with_its_loop_leaves_no_program_and_nothing_open(tmp_p
     assert [str(each.message) for each in seen] == []
 
 
-async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> None:
+async def test_agent_environment_is_the_user_environment_plus_ours(tmp_path: Path) -> None:
     """The agent gets keys and proxies."""
     output: list[bytes] = []
     code = "import os; print(os.environ['PATH'] != '', os.environ['MINE'], os.environ['SPEC'])"
@@ -236,7 +234,7 @@ async def test_the_environment_is_the_users_with_ours_on_top(tmp_path: Path) -> 
     assert b"".join(output) == b"True yes s\n"
 
 
-async def test_what_cannot_be_executed_is_told(tmp_path: Path) -> None:
+async def test_command_that_cannot_be_executed_is_reported(tmp_path: Path) -> None:
     """Not found, not executable, not a program."""
     spec = type(scripted("echo"))
     (tmp_path / "plain").write_text("x")
@@ -301,7 +299,7 @@ def kernels(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
-async def test_a_kernel_that_is_killed_leaves_nothing_behind(kernels: Any, group: bool) -> None:
+async def test_killed_kernel_leaves_no_agents_behind(kernels: Any, group: bool) -> None:
     """SIGKILL, alone or with its group: agents, stubborn ones, children in other sessions, the watchdog."""
     kernel = kernels("wait", "echo", "stubborn", "leaves_children")
     assert list(map(alive, [*kernel.agents, kernel.watchdog])) == [True] * 6
@@ -310,7 +308,7 @@ async def test_a_kernel_that_is_killed_leaves_nothing_behind(kernels: Any, group
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
-async def test_a_kernel_that_is_killed_leaves_no_daemon_behind(kernels: Any, group: bool) -> None:
+async def test_killed_kernel_leaves_no_daemon_behind(kernels: Any, group: bool) -> None:
     """Including one that forked twice, left its session and cleared its environment."""
     kernel = kernels("wait", "leaves_daemons")
     assert list(map(alive, kernel.agents)) == [True, True]
@@ -318,13 +316,13 @@ async def test_a_kernel_that_is_killed_leaves_no_daemon_behind(kernels: Any, gro
     await until_dead(*kernel.agents, kernel.watchdog)
 
 
-async def test_a_kernel_that_ends_without_stopping_its_agents_leaves_nothing_behind(kernels: Any) -> None:
+async def test_exited_kernel_leaves_no_agents_behind(kernels: Any) -> None:
     kernel = kernels("exit", "stubborn", "leaves_children")
     await asyncio.to_thread(kernel.process.wait, PATIENCE)
     await until_dead(*kernel.agents, kernel.watchdog)
 
 
-async def test_a_forked_copy_of_the_kernel_keeps_nothing_alive(kernels: Any) -> None:
+async def test_fork_of_the_kernel_keeps_no_agent_alive(kernels: Any) -> None:
     """A `multiprocessing` fork must not hold the watchdog's pipe."""
     kernel = kernels("fork", "stubborn")
     assert kernel.line() == "forked\n"
@@ -332,7 +330,7 @@ async def test_a_forked_copy_of_the_kernel_keeps_nothing_alive(kernels: Any) -> 
     await until_dead(*kernel.agents, kernel.watchdog)
 
 
-async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
+async def test_killed_watchdog_is_replaced(tmp_path: Path) -> None:
     """The next group starts one for all groups."""
     guard = Guard()
     guard.add(2**22 + 1)
@@ -348,7 +346,7 @@ async def test_a_watchdog_that_was_killed_is_replaced(tmp_path: Path) -> None:
     assert (guard.watchdog, alive(second)) == (None, False)
 
 
-async def test_a_stopped_agent_is_guarded_no_more(tmp_path: Path) -> None:
+async def test_stopped_agent_is_removed_from_the_guard(tmp_path: Path) -> None:
     """The system may reuse its group's number."""
     process = await SpawnedAgent.spawn(scripted("silent"), tmp_path)
     assert process.pid in GUARD.groups

@@ -56,7 +56,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "settings"
 
 
-def test_the_snapshot_runs_each_of_its_agents_with_a_version() -> None:
+def test_snapshot_pins_a_version_of_each_agent() -> None:
     """The catalogue knows each of them; the snapshot adds no agents."""
     runners = [runner_of(agent) for agent in snapshot().agents]
     assert all(runner is not None and ("==" in runner.package or "@" in runner.package[1:]) for runner in runners)
@@ -64,7 +64,7 @@ def test_the_snapshot_runs_each_of_its_agents_with_a_version() -> None:
     assert len([spec for spec in known() if spec.runner is not None]) == len(runners)
 
 
-def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> None:
+def test_agent_with_unknown_fields_and_distributions_is_read() -> None:
     """Unknown fields are ignored; the agent's version pins a package without one."""
     agent = npx() | {"colour": "red"}
     agent["distribution"] = {"docker": {"image": "x"}, "uvx": {"package": "sage-cli", "args": ["acp"]}}
@@ -118,7 +118,7 @@ def test_an_agent_with_fields_and_distributions_of_later_versions_is_read() -> N
         (binary(archive="file:///etc/passwd"), "https"),
     ],
 )
-def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: dict[str, Any], message: str) -> None:
+def test_hostile_agent_is_refused_with_the_reason(settings: Path, agent: dict[str, Any], message: str) -> None:
     """The whole file is refused, even with a good agent in it, and the old file stays."""
     file = settings / "new.json"
     settings.mkdir()
@@ -149,7 +149,7 @@ def test_a_hostile_agent_is_refused_with_what_is_wrong(settings: Path, agent: di
     ],
     ids=lambda data: f"{len(data)} bytes",
 )
-def test_a_file_that_is_no_registry_or_far_too_large_is_refused(settings: Path, data: bytes) -> None:
+def test_invalid_or_too_large_registry_file_is_refused(settings: Path, data: bytes) -> None:
     """Nothing of the file is kept."""
     settings.mkdir()
     (settings / "new.json").write_bytes(data)
@@ -159,9 +159,7 @@ def test_a_file_that_is_no_registry_or_far_too_large_is_refused(settings: Path, 
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20))
-def test_whatever_a_registry_says_no_word_of_a_command_is_for_a_shell_or_an_option_of_npx(
-    package: str, argument: str, value: str
-) -> None:
+def test_registry_command_has_no_shell_syntax_and_no_npx_option(package: str, argument: str, value: str) -> None:
     """The file is refused, or its words are plain."""
     agent = npx(package=package, args=[argument], env={"SAGE": value})
     try:
@@ -174,7 +172,7 @@ def test_whatever_a_registry_says_no_word_of_a_command_is_for_a_shell_or_an_opti
     assert not set("".join((*runner.words[2:], *runner.env.values()))) & set(";&|<>`$\n\r\\\"'(){}")
 
 
-def test_a_newer_registry_pins_the_version_of_a_known_agent_and_adds_one(settings: Path) -> None:
+def test_newer_registry_updates_a_known_agent_and_adds_a_new_one(settings: Path) -> None:
     """It keeps the registry's id; an agent only for npx is added without an install line."""
     settings.mkdir()
     newer = npx(package="opencode-ai@9.9.9", args=["acp"]) | {"id": "opencode"}
@@ -189,7 +187,7 @@ def test_a_newer_registry_pins_the_version_of_a_known_agent_and_adds_one(setting
     assert "packed" not in {spec.name for spec in known()}
 
 
-def test_a_registry_that_was_broken_by_hand_is_ignored_and_the_doctor_says_so(settings: Path) -> None:
+def test_broken_registry_file_is_ignored_with_a_notice(settings: Path) -> None:
     """The snapshot's agents stay."""
     settings.mkdir()
     (settings / "registry.json").write_text("{ my notes }")
@@ -226,14 +224,14 @@ def server() -> Iterator[str]:
         thread.join()
 
 
-def test_a_registry_is_read_from_an_address(settings: Path, server: str) -> None:
+def test_registry_is_read_from_an_address(settings: Path, server: str) -> None:
     """A local address needs no TLS."""
     assert update_registry(f"{server}/good").path == str(settings / "registry.json")
     assert find("sage").title == "Sage"
 
 
 @pytest.mark.parametrize(("address", "message"), CASES["a source that cannot be read is named with the reason"])
-def test_a_source_that_cannot_be_read_is_named_with_the_reason(
+def test_unreadable_registry_source_is_reported_with_the_reason(
     settings: Path, server: str, address: str, message: str
 ) -> None:
     """Nothing is kept."""

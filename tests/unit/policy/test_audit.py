@@ -25,7 +25,7 @@ def record(**fields: Any) -> Record:
     return Record(**common, kind="terminal", tool="execute", **details)
 
 
-def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Path) -> None:
+def test_audit_log_is_private_with_one_line_per_decision(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "made" / "audit.jsonl")
     log.add(record(rule="allow ls", source="user", scope="session"), {})
     log.add(record(what="pwd", outcome="deny", by="nobody", reason="no front end"), {})
@@ -35,7 +35,7 @@ def test_a_decision_is_one_line_on_disk_that_only_the_user_can_read(tmp_path: Pa
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
-def test_only_the_last_decisions_are_kept_in_memory(tmp_path: Path) -> None:
+def test_audit_log_keeps_only_the_last_decisions_in_memory(tmp_path: Path) -> None:
     """All are on disk."""
     log = AuditLog(tmp_path / "audit.jsonl")
     for number in range(KEPT + 3):
@@ -44,7 +44,7 @@ def test_only_the_last_decisions_are_kept_in_memory(tmp_path: Path) -> None:
     assert len(log.path.read_text().splitlines()) == KEPT + 3
 
 
-def test_a_large_file_is_put_aside(tmp_path: Path) -> None:
+def test_audit_log_moves_a_large_file_aside(tmp_path: Path) -> None:
     """One old file is kept."""
     log = AuditLog(tmp_path / "audit.jsonl")
     log.path.write_bytes(b"x" * (8 * 1024 * 1024 + 1))
@@ -52,7 +52,7 @@ def test_a_large_file_is_put_aside(tmp_path: Path) -> None:
     assert (len(log.path.read_text().splitlines()), (tmp_path / "audit.1.jsonl").exists()) == (1, True)
 
 
-def test_a_disk_that_cannot_be_written_is_said_and_stops_nobody(tmp_path: Path) -> None:
+def test_audit_log_reports_a_failed_write_without_raising(tmp_path: Path) -> None:
     """The decision stays in memory; the warning disappears once writing works again."""
     (tmp_path / "file").write_text("")
     log = AuditLog(tmp_path / "file" / "audit.jsonl")
@@ -86,7 +86,7 @@ SECRET = "s3cr3t-Value-12345"
         "tool AKIAABCDEFGHIJKLMNOP",
     ],
 )
-def test_secrets_are_taken_out_of_what_is_written(tmp_path: Path, command: str) -> None:
+def test_audit_log_hides_secrets(tmp_path: Path, command: str) -> None:
     """By their names, by their form, and by the values of the environment's variables."""
     log = AuditLog(tmp_path / "audit.jsonl")
     environment = {"MY_TOKEN": SECRET} if command.startswith("echo") else {}
@@ -97,13 +97,13 @@ def test_secrets_are_taken_out_of_what_is_written(tmp_path: Path, command: str) 
 
 
 @pytest.mark.parametrize("command", ["ls -la", "git commit -m 'keys'", "pytest tests/test_token.py", "mkdir -p build"])
-def test_what_is_no_secret_stays(command: str) -> None:
+def test_harmless_command_is_logged_unchanged(command: str) -> None:
     """The log must stay readable."""
     environment = {"PATH": "/bin", "PWD": "/home/ada/build", "SSH_AUTH_SOCK": "/run/x/agent"}
     assert Credentials(environment).hidden_in_command(command) == command
 
 
-def test_the_folder_is_no_secret() -> None:
+def test_working_folder_is_not_hidden_as_a_secret() -> None:
     """Its variable ``PWD`` looks like a password's."""
     credentials = Credentials({"PWD": "/home/ada/work", "OLDPWD": "/home"})
     assert credentials.hidden_in_command("cat /home/ada/work/a.txt") == "cat /home/ada/work/a.txt"

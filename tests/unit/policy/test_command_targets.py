@@ -63,7 +63,7 @@ def situation(
 
 
 @pytest.mark.parametrize("command", CASES["outside"])
-def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
+def test_command_with_a_file_outside_the_workspace_asks(work: Path, command: str) -> None:
     """Even in a session that allows, with a rule that allows all commands."""
     for rules in ((), (AccessRule(action="allow", command=("*",)),)):
         verdict = judged(work, command, *rules)
@@ -71,14 +71,14 @@ def test_what_leads_out_of_the_workspace_asks(work: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("command", CASES["inside"])
-def test_everyday_commands_are_not_taken_to_lead_out(work: Path, command: str) -> None:
+def test_command_with_files_inside_the_workspace_is_allowed(work: Path, command: str) -> None:
     """Users switch off a policy that asks too often."""
     verdict = judged(work, command)
     assert (verdict.outcome, verdict.floor) == ("allow", None), verdict
 
 
 @pytest.mark.parametrize("attached", [True, False])
-def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
+def test_headless_denies_files_outside_the_workspace(work: Path, attached: bool) -> None:
     held = Situation(agent="a", root=work, mode="ask", attached=attached, headless="allow")
     outcomes = [
         judge(PolicyRequest(kind="terminal", title="x", command=command, path=str(work)), held).outcome
@@ -91,7 +91,7 @@ def test_headless_lets_nothing_out(work: Path, attached: bool) -> None:
     ("command", "opened"),
     [("cat ../data/x", True), ("cp ../data/x .", True), ("touch ../data/x", False), ("cat ../other", False)],
 )
-def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path, command: str, opened: bool) -> None:
+def test_rule_allows_only_the_outside_files_it_names(work: Path, command: str, opened: bool) -> None:
     """Only for reading here; the command still needs permission to run."""
     rule = AccessRule(action="allow", tool=("read",), path=(f"{work.parent}/data/**",))
     assert (judged(work, command, rule).outcome == "allow") == opened
@@ -100,7 +100,7 @@ def test_a_rule_allows_the_files_outside_the_workspace_that_it_names(work: Path,
 
 @pytest.mark.parametrize("command", CASES["data/raw"])
 @pytest.mark.parametrize("whose", ["user", "project"])
-def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, command: str, whose: str) -> None:
+def test_rule_that_denies_a_path_denies_commands_that_name_it(work: Path, command: str, whose: str) -> None:
     """The manual's own example; a rule that allows a path allows no command."""
     rule = AccessRule(action="deny", path=("data/raw/**",))
     held = situation(work, rule) if whose == "user" else situation(work, project=(rule,))
@@ -122,13 +122,13 @@ def test_a_rule_that_denies_a_path_stops_commands_that_name_it(work: Path, comma
         ("sub", "cat config", None),
     ],
 )
-def test_words_are_read_from_where_the_command_runs(work: Path, cwd: str, command: str, floor: str | None) -> None:
+def test_command_paths_start_in_its_working_folder(work: Path, cwd: str, command: str, floor: str | None) -> None:
     """The agent names a folder, and the line may enter others."""
     assert judged(work, command, cwd=cwd).floor == floor
 
 
 @pytest.mark.parametrize("command", ["cat a.csv", "cat *.csv", "python -c \"open('a.csv')\"", "python a.py sub/b.csv"])
-def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: str) -> None:
+def test_user_sensitive_patterns_hold_for_commands_that_read(work: Path, command: str) -> None:
     held = situation(work, sensitive=(("**/*.csv", True),))
     request = PolicyRequest(kind="terminal", title="x", command=command, path=str(work))
     assert (judge(request, held).outcome, judge(request, held).floor) == ("ask", "sensitive")
@@ -137,7 +137,7 @@ def test_patterns_of_ones_own_hold_for_commands_that_read(work: Path, command: s
 
 @pytest.mark.parametrize("command", CASES["git push"])
 @pytest.mark.parametrize("action", ["deny", "ask"])
-def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, command: str, action: Any) -> None:
+def test_rule_stops_a_command_in_every_spelling(work: Path, command: str, action: Any) -> None:
     """An allow rule needs the exact spelling."""
     assert judged(work, command, AccessRule(action=action, command=("git push *",))).outcome == action
     allowing = judged(work, command, AccessRule(action="allow", command=("git push *",)), mode="ask")
@@ -148,7 +148,7 @@ def test_a_rule_that_stops_a_command_stops_it_however_it_is_spelled(work: Path, 
     ("variable", "outcome"),
     [("GIT_PAGER", "ask"), ("LD_PRELOAD", "ask"), ("PATH", "ask"), ("BASH_ENV", "ask"), ("CLAUDECODE", "allow")],
 )
-def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, variable: str, outcome: str) -> None:
+def test_command_rule_does_not_cover_path_or_preload_variables(work: Path, variable: str, outcome: str) -> None:
     """A rule for the command alone does not cover them."""
     rule = AccessRule(action="allow", command=("git log *", "true"))
     for command in ("git log", "true; git log"):
@@ -156,7 +156,7 @@ def test_variables_that_decide_what_runs_are_part_of_every_command(work: Path, v
         assert judged(work, command, rule, mode="ask").outcome == "allow"
 
 
-def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
+def test_variables_of_a_command_show_without_secrets() -> None:
     request = PolicyRequest(
         kind="terminal", title="x", command="ls", env=(("PAGER", "less -R"), ("API_TOKEN", "0123456789abcdef"))
     )
@@ -164,7 +164,7 @@ def test_the_variables_of_a_command_are_shown_without_their_secrets() -> None:
 
 
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "execute", "other"])
-def test_a_request_that_brings_a_command_is_about_that_command(work: Path, kind: str) -> None:
+def test_permission_request_with_a_command_is_rated_by_it(work: Path, kind: str) -> None:
     """For any kind of tool, and despite rules that allow such tools."""
     for rules in ((), (AccessRule(action="allow", tool=("read", "fetch", "think", "search", "edit")),)):
         verdict = judged(work, "rm -rf x", *rules, kind="permission", asked=kind)
@@ -176,7 +176,7 @@ def test_a_request_that_brings_a_command_is_about_that_command(work: Path, kind:
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "edit", "read"])
-def test_a_request_is_about_its_command_and_its_files_the_strictest_counts(work: Path, kind: str) -> None:
+def test_request_gets_the_strictest_rating_of_command_and_files(work: Path, kind: str) -> None:
     for path, floor in (
         ("/etc/shadow", {"outside", "sensitive"}),
         (f"{work}/.env", {"sensitive"}),
@@ -194,13 +194,13 @@ PATHS = st.lists(st.sampled_from(["a", "b", "x", ".env", ".env.local", "src", "k
 
 
 @given(patterns=st.lists(st.sampled_from(PATTERNS)).map(tuple), path=PATHS)
-def test_many_path_patterns_match_as_each_of_them_does(patterns: tuple[str, ...], path: str) -> None:
+def test_combined_path_patterns_match_like_single_ones(patterns: tuple[str, ...], path: str) -> None:
     """One combined search, also with negated patterns."""
     assert any_path_matches(patterns, path) == any(path_matches(each, path) for each in patterns)
 
 
 @pytest.mark.parametrize("command", ["cat {}", "{} x", "ls {}"])
-def test_a_pattern_that_is_too_long_to_be_tried_asks(command: str) -> None:
+def test_command_with_a_very_long_glob_asks(command: str) -> None:
     """Unclosed brackets took seconds to match."""
     request = PolicyRequest(kind="terminal", title="Run", command=command.format("a*[b" * 1_000), path="/w")
     assert judge(request, Situation(agent="a", mode="allow", root=PurePosixPath("/w"))).outcome == "ask"

@@ -59,12 +59,12 @@ RUN = PolicyRequest(kind="terminal", title="Run ls -l", command="ls -l", path="/
         (agent_request("execute", **at("/w")), False),
     ],
 )
-def test_an_answer_covers_a_command_only_as_it_was_shown(wanted: PolicyRequest, covered: bool) -> None:
+def test_approval_covers_a_command_only_as_it_was_shown(wanted: PolicyRequest, covered: bool) -> None:
     """The same line in the same folder, by any system shell and a tool that runs commands."""
     assert RUN.covered_by(wanted) == covered
 
 
-def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
+def test_approval_does_not_cover_added_path_or_preload_variables() -> None:
     """Other variables do not matter: agents mark their child processes with them."""
     wanted = agent_request("execute", raw={"command": "ls -l"})
     covered = [
@@ -93,7 +93,7 @@ def test_variables_that_decide_what_runs_are_part_of_a_command() -> None:
         ([], "one\n", "new\n", False),
     ],
 )
-def test_an_approved_change_is_what_is_written_and_nothing_else(
+def test_approval_of_an_edit_covers_only_the_diff_shown(
     diffs: list[ToolDiffContent], old: str | None, new: str, covered: bool
 ) -> None:
     """Deletions too; agentnb's own service asks about a change that was not shown."""
@@ -102,12 +102,12 @@ def test_an_approved_change_is_what_is_written_and_nothing_else(
 
 
 @pytest.mark.parametrize("kind", ["read", "search", "think", "fetch", "execute", "switch_mode"])
-def test_leave_for_something_else_is_no_leave_to_write(kind: str) -> None:
+def test_approval_of_another_tool_kind_does_not_cover_a_write(kind: str) -> None:
     wanted = agent_request(kind, content=(diff(None, "new\n"),), **at("/w/a.txt"))
     assert not writing(None, "new\n").covered_by(wanted)
 
 
-def test_leave_to_read_covers_the_reading_of_that_file() -> None:
+def test_approval_to_read_covers_only_reading_that_file() -> None:
     read = PolicyRequest(kind="read", title="Read .env", path="/w/.env")
     all_wanted = [
         agent_request("read", **at("/w/x/../.env")),
@@ -117,13 +117,13 @@ def test_leave_to_read_covers_the_reading_of_that_file() -> None:
     assert [read.covered_by(wanted) for wanted in all_wanted] == [True, False, False]
 
 
-def test_our_own_questions_cover_nothing_else() -> None:
+def test_terminal_request_does_not_cover_itself() -> None:
     """An approval at one of agentnb's services is used at once."""
     assert not RUN.covered_by(RUN)
 
 
 @pytest.mark.parametrize("key", ["file_path", "filePath", "path", "filepath", "abs_path", "notebook_path", "target"])
-def test_a_path_is_found_wherever_agents_put_it(key: str) -> None:
+def test_request_finds_the_path_under_every_key_agents_use(key: str) -> None:
     """Relative paths start in the session's folder."""
     all_wanted = [
         agent_request("edit", raw={key: value}) for value in ("a.txt", "/etc/hosts", ["a.txt"], "file:///w/a.txt", 7)
@@ -132,6 +132,6 @@ def test_a_path_is_found_wherever_agents_put_it(key: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["execute", "other", "edit", "read", None])
-def test_a_request_with_a_command_and_files_is_about_both(kind: str | None) -> None:
+def test_request_has_both_its_command_and_its_files(kind: str | None) -> None:
     wanted = agent_request(kind, raw={"command": "create", "path": "b.txt"}, **at("/w/a.txt"))
     assert (wanted.command, wanted.files) == ("create", ("/w/a.txt", "/w/b.txt"))

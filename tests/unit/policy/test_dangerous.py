@@ -51,28 +51,26 @@ def outcomes(section: str) -> Counter[str]:
     return sum((Counter({outcome: int(count)}) for outcome, count in headings), Counter[str]())
 
 
-def test_an_everyday_command_is_allowed_without_a_question() -> None:
-    """In a session that allows everything."""
+def test_everyday_commands_are_allowed_without_asking() -> None:
     assert outcomes("Everyday commands") == {"Allowed": len(EVERYDAY)}
 
 
-def test_a_dangerous_command_asks() -> None:
-    """In a session that allows everything."""
+def test_dangerous_commands_ask() -> None:
     assert outcomes("Dangerous commands") == {"Asked": len(DANGEROUS)}
 
 
-def test_a_command_that_could_hide_a_denied_one_is_not_allowed() -> None:
+def test_command_that_may_hide_a_denied_one_is_not_allowed() -> None:
     """A rule that allows everything does not cover it if another denies ``rm *``."""
     counts = outcomes("Disguises")
     assert counts["Denied"] + counts["Asked"] == counts.total() == len(DISGUISED)
 
 
-def test_a_pattern_that_could_mean_a_denied_program_is_denied() -> None:
+def test_glob_that_can_match_a_denied_program_is_denied() -> None:
     """``/bin/r?`` can be ``rm``."""
     assert outcome("/bin/r? a", DENYING) == "deny"
 
 
-def test_a_module_of_python_is_rated_as_its_program() -> None:
+def test_python_module_is_rated_as_its_program() -> None:
     """``python -m pip install`` is ``pip install``, for rules too."""
     assert rate_command("python -m pip install numpy").severity == rate_command("pip install numpy").severity
     assert "pip install numpy" in rate_command("python3.11 -Im pip install numpy").units
@@ -158,7 +156,7 @@ def disguised(draw: st.DrawFn) -> str:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(command=disguised())
-def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
+def test_disguised_dangerous_command_asks(command: str) -> None:
     assert outcome(command) == "ask"
 
 
@@ -169,7 +167,7 @@ def test_no_disguise_of_a_dangerous_command_passes(command: str) -> None:
     sign=st.sampled_from("?*"),
     folder=st.sampled_from(["/bin/", "./"]),
 )
-def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at: int, sign: str, folder: str) -> None:
+def test_glob_as_program_name_asks(words: tuple[str, ...], at: int, sign: str, folder: str) -> None:
     """The result does not depend on existing files."""
     name, *rest = words
     at %= len(name)
@@ -178,7 +176,7 @@ def test_no_pattern_in_the_place_of_a_program_passes(words: tuple[str, ...], at:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(words=st.sampled_from(BASES), how=st.integers(0, 4))
-def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[str, ...], how: int) -> None:
+def test_dangerous_command_in_a_variable_or_pipe_asks(words: tuple[str, ...], how: int) -> None:
     """The text is known, or the policy asks because it is not."""
     line = " ".join(words)
     shapes = (
@@ -191,7 +189,7 @@ def test_no_dangerous_command_passes_through_a_variable_or_a_pipe(words: tuple[s
     assert outcome(shapes[how]) == "ask"
 
 
-def test_a_command_is_rated_in_a_few_milliseconds() -> None:
+def test_rating_a_command_takes_a_few_milliseconds() -> None:
     """Nothing should wait for a rating. Measures the median of the everyday commands."""
     rate_command("warm up")
     took = []

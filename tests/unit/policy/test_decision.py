@@ -19,11 +19,10 @@ WRITE = PolicyRequest(kind="write", title="Write a.txt", path="/w/a.txt")
 
 
 def option(kind: str | None, side: str = "approve") -> ConfirmationOption:
-    """Returns one of the agent's options."""
     return ConfirmationOption(id=str(kind), label="x", kind=side, option_kind=kind)
 
 
-def test_an_odd_option_counts_by_its_side() -> None:
+def test_unknown_option_kind_counts_by_its_side() -> None:
     """The agent's kinds may not be ACP's."""
     options = [option("explode", "deny"), option(None, "approve")]
     chosen = [choose_option(options, allow=allow) for allow in (True, False)]
@@ -43,7 +42,7 @@ def call(tool_input: str | None = None, **details: object) -> ToolCallState:
     )
 
 
-def test_a_request_belongs_to_the_call_that_names_its_file() -> None:
+def test_request_belongs_to_the_tool_call_that_names_its_file() -> None:
     """In its locations or its diff; a call without any does not match."""
     here, there = (
         (ToolCallLocation(path="/w/a.txt"),),
@@ -55,7 +54,7 @@ def test_a_request_belongs_to_the_call_that_names_its_file() -> None:
     assert [belongs(WRITE, each) for each in calls] == [True, True, False, False, False]
 
 
-def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
+def test_terminal_belongs_to_the_tool_call_with_its_command() -> None:
     """As a line or as words."""
     request = PolicyRequest(kind="terminal", title="Run ls", command="ls -l", path="/w")
     calls = [
@@ -67,7 +66,7 @@ def test_a_terminal_belongs_to_the_call_that_shows_its_command() -> None:
     assert [belongs(request, each) for each in calls] == [True, True, False, False]
 
 
-def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
+def test_kernel_code_belongs_to_the_tool_call_that_contains_it() -> None:
     """The code must be the whole argument of the tool, also in wrapped arguments."""
     request = PolicyRequest(kind="kernel", title="Run code", command="x = 1")
     calls = [
@@ -81,7 +80,7 @@ def test_code_for_the_kernel_belongs_to_the_call_that_shows_it() -> None:
     assert [belongs(request, each) for each in calls] == [True, True, False, False, False, False]
 
 
-def test_an_agents_own_question_about_code_is_one_about_the_kernel() -> None:
+def test_permission_request_with_code_is_rated_as_kernel_code() -> None:
     """Rated as code if the agent has access to the kernel; otherwise the agent's own kind counts."""
     tool_call = call(raw_input={"code": "import shutil; shutil.rmtree('/')"})
     code = asked_request(tool_call, "mcp kernel run_code", "/w", kernel=True)

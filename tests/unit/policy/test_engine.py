@@ -64,7 +64,7 @@ FLOORS = [
 ]
 
 
-def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_it() -> None:
+def test_additional_directory_is_part_of_the_workspace() -> None:
     """The same floors hold there as in the first directory; outside they still apply."""
     directories = (PurePosixPath("/data"), PurePosixPath("/data/in"))
     loose = situation(mode="allow", directories=directories)
@@ -86,7 +86,7 @@ def test_an_additional_directory_is_in_the_workspace_and_rules_name_paths_from_i
         {"mode": "allow", "bypass": ["claude"], "headless": "allow"},
     ],
 )
-def test_floors_that_no_mode_and_no_bypass_lowers(
+def test_floor_holds_in_every_mode_and_with_bypass(
     policy_request: PolicyRequest, floor: str, loose: dict[str, Any]
 ) -> None:
     """They ask if a user is attached and deny otherwise."""
@@ -98,18 +98,17 @@ def test_floors_that_no_mode_and_no_bypass_lowers(
 
 
 @pytest.mark.parametrize(("policy_request", "floor"), FLOORS)
-def test_an_allow_rule_for_everything_lowers_no_floor(policy_request: PolicyRequest, floor: str) -> None:
+def test_rule_that_allows_everything_lowers_no_floor(policy_request: PolicyRequest, floor: str) -> None:
     """It needs ``sensitive`` or an absolute path; critical commands ask in any case."""
     assert judge(policy_request, situation(rule("allow"), rule("allow", severity="critical"))).outcome == "ask"
 
 
 @pytest.mark.parametrize(("policy_request", "floor"), FLOORS)
-def test_a_session_that_denies_denies_what_would_ask(policy_request: PolicyRequest, floor: str) -> None:
-    """No floor turns a denial into a question."""
+def test_session_that_denies_also_denies_floors(policy_request: PolicyRequest, floor: str) -> None:
     assert judge(policy_request, situation(mode="deny")).outcome == "deny"
 
 
-def test_the_last_rule_that_matches_wins() -> None:
+def test_last_matching_rule_wins() -> None:
     """In either order of allow and deny."""
     first, second = rule("allow", path=("src/**",)), rule("deny", path=("src/private/**",))
     assert judge(write("/w/src/private/a"), situation(first, second)).outcome == "deny"
@@ -135,7 +134,7 @@ def test_the_last_rule_that_matches_wins() -> None:
         ({"agent": ("claude",), "tool": ("edit",), "path": ("*.csv",)}, False),
     ],
 )
-def test_a_rule_matches_by_all_that_it_says(fields: dict[str, Any], matches: bool) -> None:
+def test_rule_matches_only_if_every_key_matches(fields: dict[str, Any], matches: bool) -> None:
     """Missing keys match anything."""
     assert (judge(write(), situation(rule("deny", **fields))).outcome == "deny") == matches
 
@@ -155,14 +154,14 @@ def test_one_denied_command_denies_the_line(command: str) -> None:
     assert judge(run(command), situation(*rules, mode="allow")).outcome == "deny"
 
 
-def test_an_allow_rule_holds_up_to_its_severity() -> None:
+def test_allow_rule_holds_up_to_its_severity() -> None:
     """``git push *`` up to ``low`` does not cover ``git push -f``."""
     rules = rule("allow", command=("git push *",), severity="low")
     assert judge(run("git push origin main"), situation(rules)).outcome == "allow"
     assert judge(run("git push -f"), situation(rules)).outcome == "ask"
 
 
-def test_an_allow_for_sensitive_files_says_so() -> None:
+def test_allow_rule_for_sensitive_files_needs_the_sensitive_key() -> None:
     """``sensitive = true`` covers only the files that the rule names."""
     rules = rule("allow", path=("package.json", ".env"), sensitive=True)
     assert judge(write("/w/package.json"), situation(rules)).outcome == "allow"
@@ -174,14 +173,14 @@ def test_an_allow_for_sensitive_files_says_so() -> None:
     ("action", "path", "opened"),
     [("allow", "/data/**", True), ("ask", "/data/**", True), ("deny", "/data/**", False), ("allow", "**", False)],
 )
-def test_only_a_rule_with_an_absolute_path_allows_files_outside(action: Outcome, path: str, opened: bool) -> None:
+def test_only_an_absolute_path_rule_opens_files_outside(action: Outcome, path: str, opened: bool) -> None:
     """An ``ask`` rule lets the user approve them."""
     held = situation(rule(action, path=(path,)))
     assert opens("/data/a.csv", "read", held) == opened
     assert not opens("/etc/passwd", "read", held)
 
 
-def test_a_project_can_only_tighten() -> None:
+def test_project_rules_can_only_tighten() -> None:
     """Its ask and deny override the user's rules, its allow never does."""
     loose = rule("allow", "project", path=("**",))
     assert judge(write(), situation(project=(loose,))).outcome == "ask"
@@ -193,7 +192,7 @@ def test_a_project_can_only_tighten() -> None:
     assert judge(write(), situation(rule("deny"), project=(rule("ask", "project"),))).outcome == "deny"
 
 
-def test_an_answer_on_a_card_settles_a_projects_ask_but_not_its_deny() -> None:
+def test_approval_overrides_a_project_ask_but_not_a_project_deny() -> None:
     """The project wants the user to decide, and the user did."""
     answered = (rule("allow", "session", tool=("edit",)),)
     assert judge(write(), situation(project=(rule("ask", "project"),), grants=answered)).outcome == "allow"
@@ -209,19 +208,19 @@ def test_an_answer_on_a_card_settles_a_projects_ask_but_not_its_deny() -> None:
         ("deny", "allow", "deny"),
     ],
 )
-def test_where_nobody_is_the_environment_decides_then_the_user(environment: Any, user: str, outcome: str) -> None:
+def test_headless_environment_overrides_the_user_policy(environment: Any, user: str, outcome: str) -> None:
     """Without either the answer is no."""
     held = situation(attached=False, headless=environment, user_headless=user)
     assert judge(write(), held).outcome == outcome
 
 
-def test_a_rule_that_asks_is_a_no_where_nobody_is() -> None:
+def test_ask_rule_denies_when_no_user_is_attached() -> None:
     """``headless = "allow"`` is only for requests that match no rule."""
     held = situation(rule("ask", path=("*.txt",)), attached=False, headless="allow")
     assert judge(write(), held).outcome == "deny"
 
 
-def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
+def test_headless_denial_says_what_to_do() -> None:
     """The reason names the remedy; critical commands have another."""
     assert judge(write(), situation(attached=False)).reason == (
         'denied: no front end is attached to ask; to let the agent act, start with permissions="allow" '
@@ -233,7 +232,7 @@ def test_a_denial_for_want_of_a_front_end_says_what_to_type() -> None:
     )
 
 
-def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
+def test_broken_policy_file_makes_every_write_ask() -> None:
     """The unreadable rules may have denied the request."""
     held = Situation(agent="claude", mode="allow", root=ROOT, user=PolicySettings(problem="line 3"))
     assert (judge(write(), held).outcome, judge(write(), held).floor) == ("ask", "broken")
@@ -257,9 +256,7 @@ def test_a_file_that_cannot_be_read_makes_everything_ask() -> None:
         (request("permission", asked="fetch"), "fetches", "allow fetch for claude"),
     ],
 )
-def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(
-    policy_request: PolicyRequest, words: str, text: str
-) -> None:
+def test_similar_rule_is_as_wide_as_is_safe(policy_request: PolicyRequest, words: str, text: str) -> None:
     """The program and its verb, or edits in the workspace; sensitive or severe requests only exactly."""
     similar = similar_rule(policy_request, judge(policy_request, situation()), "claude")
     assert similar is not None
@@ -269,7 +266,7 @@ def test_what_is_alike_is_said_in_the_widest_words_that_are_safe(
 @pytest.mark.parametrize(
     "policy_request", [run("rm -rf x"), run("cat .env"), run("ls 'x"), request("permission", asked="other")]
 )
-def test_what_must_be_asked_each_time_has_no_wider_answer(policy_request: PolicyRequest) -> None:
+def test_request_that_must_always_ask_offers_no_wider_approval(policy_request: PolicyRequest) -> None:
     """Critical, secret, unreadable or unknown."""
     assert offers(similar_rule(policy_request, judge(policy_request, situation()), "claude"), ROOT) == ()
 
@@ -278,7 +275,7 @@ def test_what_must_be_asked_each_time_has_no_wider_answer(policy_request: Policy
     "policy_request",
     [run("git status -s"), run("ls; pwd"), run("sudo ls"), write(), write("/w/package.json"), run("echo 'a*b'")],
 )
-def test_a_wider_answer_answers_its_own_question(policy_request: PolicyRequest) -> None:
+def test_wider_approval_allows_the_request_it_was_given_for(policy_request: PolicyRequest) -> None:
     """Otherwise the same request would ask again at once."""
     offered = offers(similar_rule(policy_request, judge(policy_request, situation()), "claude"), ROOT)
     held = situation(grants=(InForce(offered[0].rule, "turn"),))
@@ -286,7 +283,7 @@ def test_a_wider_answer_answers_its_own_question(policy_request: PolicyRequest) 
     assert judge(policy_request, Situation(agent="codex", root=ROOT, grants=held.grants)).outcome == "ask"
 
 
-def test_always_is_not_offered_for_sensitive_files_nor_where_the_project_asks() -> None:
+def test_always_is_not_offered_for_sensitive_or_project_asks() -> None:
     """It would have no effect."""
     assert [
         each.scope for each in offers(similar_rule(write("/w/.env"), judge(write("/w/.env"), situation()), "a"), ROOT)
@@ -314,7 +311,7 @@ RULES = st.builds(
     st.sampled_from(["ask", "allow", "deny"]),
     st.sampled_from([each for each, _ in FLOORS] + [write(), run("ls"), run("git push -f"), request("read", "/w/a")]),
 )
-def test_no_rules_of_a_project_ever_loosen(
+def test_project_rules_never_loosen_a_decision(
     user: list[InForce], project: list[InForce], mode: Mode, policy_request: PolicyRequest
 ) -> None:
     without = judge(policy_request, situation(*user, mode=mode)).outcome
@@ -323,7 +320,7 @@ def test_no_rules_of_a_project_ever_loosen(
 
 
 @given(st.lists(RULES, max_size=5), st.sampled_from(["ask", "allow"]))
-def test_no_rules_ever_let_a_critical_command_pass_unasked(user: list[InForce], mode: Mode) -> None:
+def test_no_rules_allow_a_critical_command_without_asking(user: list[InForce], mode: Mode) -> None:
     assert judge(run("rm -rf x"), situation(*user, mode=mode)).outcome in {"ask", "deny"}
 
 
@@ -342,7 +339,7 @@ AFTER = PolicySettings(cell_review="after")
         (request("read", "/w/fit.csv"), {"mode": "deny"}, "reading"),
     ],
 )
-def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
+def test_allowed_request_names_the_setting_that_allows_it(
     policy_request: PolicyRequest, fields: dict[str, Any], by: str
 ) -> None:
     """A permission request can then say why: the session's permissions are one setting of several."""
@@ -376,7 +373,7 @@ def test_what_is_allowed_without_a_question_names_the_setting_that_allows_it(
         (write(), {"cell_review": "after"}, "ask"),
     ],
 )
-def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
+def test_cell_review_after_allows_only_cell_edits(
     policy_request: PolicyRequest, fields: dict[str, Any], outcome: str
 ) -> None:
     """Rules, floors and a session that denies come first; an agent cannot label another action a cell edit."""
@@ -393,7 +390,7 @@ def test_cell_review_after_allows_changes_of_cells_and_nothing_else(
         ("terminal", "python -c 'fit(df)'", "Runs code given on the command line."),
     ],
 )
-def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command: str | None, words: str) -> None:
+def test_risk_of_code_names_where_it_runs(kind: RequestKind, command: str | None, words: str) -> None:
     """The words "command line" are only for a command's code, not a cell's."""
     request = PolicyRequest(kind=kind, title="x", command=command, path="/w/a.ipynb" if command is None else "/w")
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words
@@ -403,7 +400,7 @@ def test_what_a_card_says_of_code_names_where_it_runs(kind: RequestKind, command
     ("command", "words"),
     CASES["the effects of a command that has several are on the card the worst first"],
 )
-def test_the_effects_of_a_command_that_has_several_are_on_the_card_the_worst_first(command: str, words: str) -> None:
+def test_risk_lists_the_worst_effect_of_a_command_first(command: str, words: str) -> None:
     """Among equally severe effects, a deletion comes first."""
     request = PolicyRequest(kind="terminal", title="Run", command=command)
     assert judge(request, Situation(agent="a", root=PurePosixPath("/w"))).risk == words

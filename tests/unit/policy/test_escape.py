@@ -100,7 +100,7 @@ async def tried(root: Path, path: str) -> set[str]:
 EVERYTHING = {"read", "write", "read outside", "write outside", "read failed", "write failed"}
 
 
-def test_no_spelling_of_a_path_leads_out(root: Path) -> None:
+def test_no_spelling_of_a_path_leaves_the_workspace(root: Path) -> None:
     """Nothing outside is read or changed; the examples include successful reads and writes."""
     outside, outcomes = root.parent / "outside", set[str]()
     before = tree(outside)
@@ -131,7 +131,7 @@ LINKS = st.dictionaries(
 STEPS = st.lists(st.sampled_from(["a", "b", "c", "in", "..", ".", "outside", "secret", "new", "work"]), max_size=7)
 
 
-def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
+def test_no_tree_of_links_leaves_the_workspace(tmp_path: Path) -> None:
     """Real folders with links of every kind, one tree for each example."""
     outcomes, numbers = set[str](), itertools.count()
 
@@ -162,7 +162,7 @@ def test_no_tree_of_links_leads_out(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=PATHS)
-def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None:
+def test_engine_allows_only_paths_inside_the_workspace(root: Path, path: str) -> None:
     """For any path that an agent names."""
     real = os.path.realpath(f"{root}/{path}".replace("\0", ""))
     request = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
@@ -170,7 +170,7 @@ def test_what_the_engine_allows_unasked_is_inside(root: Path, path: str) -> None
     assert verdict.outcome == "ask" or Path(real).is_relative_to(root)
 
 
-async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -> None:
+async def test_folder_swapped_for_a_link_never_leaves_the_workspace(root: Path) -> None:
     """A thread swaps it all the time, during reads and writes."""
     inside, aside, outside = root / "swap", root / "aside", root.parent / "outside"
     inside.mkdir()
@@ -218,7 +218,7 @@ async def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path) -
     assert any("refused" in outcome for outcome in outcomes)
 
 
-def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
+def test_folder_replaced_by_a_link_after_the_check_is_refused(root: Path) -> None:
     """This is the exact moment that a race must hit."""
     path = WorkspaceBoundary(root).resolve("in/file")
     (root / "in").rename(root / "was")
@@ -229,13 +229,13 @@ def test_a_link_put_on_the_way_after_the_look_is_noticed(root: Path) -> None:
         pass
 
 
-def test_a_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
+def test_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
     """The last path component is checked too."""
     with open_parent(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
         open_entry(folder, "secret", os.O_RDONLY, root / "secret")
 
 
-async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path) -> None:
+async def test_user_rule_allows_a_file_outside_the_workspace(root: Path) -> None:
     """Only the files that it names."""
     listener = RecordingListener()
     listener.opened = str(root.parent / "outside")
@@ -247,7 +247,7 @@ async def test_a_rule_of_the_user_allows_a_file_outside_the_workspace(root: Path
         await files.read({"path": "../other"})
 
 
-def test_no_command_is_allowed_without_being_read() -> None:
+def test_unreadable_command_always_asks() -> None:
     """An unreadable command always asks; a readable one is allowed if it only reads; both cases occur."""
     seen = set[str | None]()
 
@@ -313,7 +313,7 @@ def disguised(draw: st.DrawFn) -> str:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(disguised())
-def test_no_disguise_of_a_deletion_is_allowed_unasked(command: str) -> None:
+def test_disguised_deletion_always_asks(command: str) -> None:
     """Quoted, wrapped, encoded, or all of these."""
     verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
     assert (verdict.outcome, verdict.severity, verdict.floor in {"critical", "unreadable"}) == ("ask", "critical", True)
@@ -332,7 +332,7 @@ def named_secret(draw: st.DrawFn) -> str:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(named_secret())
-def test_no_spelling_of_a_secret_is_read_unasked(command: str) -> None:
+def test_reading_a_secret_asks_in_any_spelling(command: str) -> None:
     """By any program, from any folder."""
     verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
     assert (verdict.outcome, verdict.floor) == ("ask", "sensitive")

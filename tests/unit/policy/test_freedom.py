@@ -67,7 +67,7 @@ def at(freedom: Mode, request: PolicyRequest, *, confined: bool = False, **more:
 
 
 @pytest.mark.parametrize(("freedom", "confined"), [*itertools.product(FREEDOMS, [False, True])])
-def test_every_kind_of_request_is_decided_as_the_three_words_say(freedom: Freedom, confined: bool) -> None:
+def test_each_freedom_decides_every_kind_of_request(freedom: Freedom, confined: bool) -> None:
     """Reads are allowed; edits ask only in Ask; commands ask except mild ones of a confined agent in Auto."""
     assert {at(freedom, each, confined=confined) for each in READS} == {"allow"}
     edits = "ask" if freedom == "ask" else "allow"
@@ -89,7 +89,7 @@ EVERY = [*READS, *EDITS, *CODE, *OTHERS, *itertools.chain(*RUNS.values(), *ALWAY
     st.sampled_from([None, *FREEDOMS]),
     st.sampled_from([*FREEDOMS, "allow", "deny"]),
 )
-def test_more_freedom_never_asks_more_and_a_ceiling_is_as_that_freedom(
+def test_more_freedom_never_asks_more_and_a_ceiling_caps_it(
     request: PolicyRequest, confined: bool, user: Freedom | None, site: Freedom | None, mode: Mode
 ) -> None:
     """The user or the site may set the ceiling; a higher mode of the conversation has no effect."""
@@ -100,7 +100,7 @@ def test_more_freedom_never_asks_more_and_a_ceiling_is_as_that_freedom(
     assert at(mode, request, confined=confined, **files) == at(held, request, confined=confined)
 
 
-def test_rules_stand_above_the_freedom() -> None:
+def test_rules_override_the_freedom() -> None:
     """A deny and an ask hold in Auto; an allow holds in Ask; the project's review of cells holds too."""
     denies = PolicySettings(rules=(InForce(AccessRule(action="deny", path=("*.py",)), "user"),))
     asks = PolicySettings(rules=(InForce(AccessRule(action="ask", command=("ls *",)), "project"),))
@@ -132,11 +132,11 @@ def test_bypass_does_not_lift_a_ceiling() -> None:
         ({}, "custom"),
     ],
 )
-def test_the_freedom_follows_from_the_settings(values: dict[str, str], freedom: str) -> None:
+def test_freedom_follows_from_the_settings(values: dict[str, str], freedom: str) -> None:
     assert freedom_of(values) == freedom
 
 
-def test_the_sites_file_holds_for_everyone_and_only_tightens(tmp_path: Path) -> None:
+def test_site_policy_file_can_only_tighten(tmp_path: Path) -> None:
     """Its ceiling and rules hold; loosening entries are ignored with a warning."""
     site = tmp_path / "site.toml"
     site.write_text('freedom_at_most = "edit"\n[[rule]]\naction = "deny"\ncommand = "git push *"\n')
@@ -180,6 +180,6 @@ def test_the_sites_file_holds_for_everyone_and_only_tightens(tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_rule_is_said_in_plain_words(rule: AccessRule, words: str) -> None:
+def test_rule_is_described_in_plain_words(rule: AccessRule, words: str) -> None:
     """Without the rule's syntax: no severity, tool kind or trailing star."""
     assert rule_words(rule, str.upper) == words

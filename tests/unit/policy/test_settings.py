@@ -48,7 +48,7 @@ sensitive = true
 """
 
 
-def test_everything_that_a_file_can_say_is_read() -> None:
+def test_policy_file_with_every_kind_of_setting_is_read() -> None:
     """A value may be one text or a list."""
     settings = parse(FULL, "policy.toml")
     assert [each.rule.text for each in settings.rules] == [
@@ -61,7 +61,7 @@ def test_everything_that_a_file_can_say_is_read() -> None:
 
 
 @pytest.mark.parametrize(("text", "says"), CASES["a mistake is said with file line key and what to do"])
-def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: list[str]) -> None:
+def test_mistake_in_a_policy_file_is_reported_with_a_hint(text: str, says: list[str]) -> None:
     with pytest.raises(PolicyError) as failure:
         parse(text, "policy.toml")
     assert all(words in str(failure.value) for words in says), str(failure.value)
@@ -69,7 +69,7 @@ def test_a_mistake_is_said_with_file_line_key_and_what_to_do(text: str, says: li
 
 
 @pytest.mark.parametrize("content", [b"[[rule]]\naction = 1", b"\xff\xfe", b"["])
-def test_a_bad_file_holds_nothing_and_says_why(tmp_path: Path, content: bytes) -> None:
+def test_bad_policy_file_sets_nothing_and_reports_why(tmp_path: Path, content: bytes) -> None:
     """Until the user fixes it, everything asks."""
     path = tmp_path / "policy.toml"
     path.write_bytes(content)
@@ -79,13 +79,12 @@ def test_a_bad_file_holds_nothing_and_says_why(tmp_path: Path, content: bytes) -
     assert (str(path) in settings.problem, "everything asks" in settings.problem) == (True, True)
 
 
-def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
-    """The defaults hold."""
+def test_missing_policy_file_gives_the_defaults(tmp_path: Path) -> None:
     settings = load(tmp_path / "none/policy.toml", "user")
     assert (settings.rules, settings.problem, settings.warnings) == ((), None, ())
 
 
-def test_a_project_can_confine_agents_and_not_free_them() -> None:
+def test_project_can_confine_agents_but_not_free_them() -> None:
     """``confine = false`` is ignored, with a warning."""
     text = "[agents.a]\nconfine = true\n[agents.b]\nconfine = false\n[agents.c]\nconfine = ['X.org']"
     settings = tightened(parse(text, "policy.toml"), "policy.toml")
@@ -94,7 +93,7 @@ def test_a_project_can_confine_agents_and_not_free_them() -> None:
     assert "[agents.b] confine is ignored" in warning
 
 
-def test_a_project_keeps_what_tightens_and_is_warned_of_the_rest(tmp_path: Path) -> None:
+def test_project_policy_ignores_loosening_entries_with_warnings(tmp_path: Path) -> None:
     """Only the user may set allow rules, bypasses, looser patterns and headless."""
     path = tmp_path / "policy.toml"
     path.write_text(FULL)
@@ -105,8 +104,7 @@ def test_a_project_keeps_what_tightens_and_is_warned_of_the_rest(tmp_path: Path)
     assert all(str(path) in warning and "is ignored" in warning for warning in settings.warnings)
 
 
-def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
-    """No restart is needed."""
+def test_policy_files_are_read_again_when_they_change(tmp_path: Path) -> None:
     files = PolicyFiles(tmp_path / "policy.toml")
     assert not files.user.rules
     files.user_path.write_text("[[rule]]\naction = 'deny'\n")
@@ -121,7 +119,7 @@ def test_files_are_read_again_when_they_change(tmp_path: Path) -> None:
 ODD = 'quote " back \\ tab \t euro € bell \x07'
 
 
-def test_always_is_written_to_the_end_of_the_users_file(tmp_path: Path) -> None:
+def test_always_rule_is_appended_to_the_user_policy_file(tmp_path: Path) -> None:
     """The old content stays, including comments; the written rules are read back unchanged."""
     path = tmp_path / "made" / "policy.toml"
     files = PolicyFiles(path)
@@ -137,7 +135,7 @@ def test_always_is_written_to_the_end_of_the_users_file(tmp_path: Path) -> None:
     assert sorted(each.name for each in path.parent.iterdir()) == [".policy.toml.lock", "policy.toml"]
 
 
-def test_a_new_file_is_the_users_alone_and_a_link_stays_one(tmp_path: Path) -> None:
+def test_new_policy_file_is_private_and_a_link_stays_a_link(tmp_path: Path) -> None:
     """Users often link their dot files."""
     path, real = tmp_path / "policy.toml", tmp_path / "dotfiles.toml"
     path.symlink_to(real)
@@ -146,7 +144,7 @@ def test_a_new_file_is_the_users_alone_and_a_link_stays_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("before", ["[[rule]]\naction = 'alow'\n", "rule = [{action = 'ask'}]\n", "["])
-def test_a_file_that_cannot_take_the_rule_is_left_alone(tmp_path: Path, before: str) -> None:
+def test_policy_file_that_cannot_take_a_rule_stays_unchanged(tmp_path: Path, before: str) -> None:
     """It has a mistake or rules in another TOML style."""
     path = tmp_path / "policy.toml"
     path.write_text(before)
@@ -155,7 +153,7 @@ def test_a_file_that_cannot_take_the_rule_is_left_alone(tmp_path: Path, before: 
     assert path.read_text() == before
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_policy_folder_is_reported(tmp_path: Path) -> None:
     """The error says what to do."""
     (tmp_path / "file").write_text("")
     with pytest.raises(PolicyError, match="Add the rule by hand"):
@@ -169,7 +167,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         ({"AGENTNB_CONFIG_DIR": "/e", "AGENTNB_DATA_DIR": "/f"}, "/e/policy.toml", "/f/audit.jsonl"),
     ],
 )
-def test_the_files_are_beside_jupyters(
+def test_policy_and_audit_files_are_in_the_jupyter_folders(
     environment: dict[str, str], policy: str, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or where agentnb's own variables say."""
@@ -182,7 +180,7 @@ def test_the_files_are_beside_jupyters(
     assert (str(PolicyFiles().user_path), str(AuditLog().path)) == (policy, log)
 
 
-def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> None:
+def test_project_can_set_cell_review_only_to_first(tmp_path: Path) -> None:
     """A repository must not have its notebooks changed without a question."""
     file = tmp_path / "policy.toml"
     for text, expected in (('cell_review = "first"', "first"), ('cell_review = "after"', None), ("", None)):
@@ -195,7 +193,7 @@ def test_cell_review_in_a_projects_file_can_only_be_first(tmp_path: Path) -> Non
         parse('cell_review = "never"', "policy.toml")
 
 
-def test_every_key_of_the_table_can_be_written_and_read(tmp_path: Path) -> None:
+def test_every_rule_key_can_be_written_and_read(tmp_path: Path) -> None:
     """A rule with all keys is read back unchanged; missing keys have the table's defaults."""
     values: dict[str, Any] = {"choice": "ask", "texts": ("read",), "switch": True, "text": "why"}
     full = AccessRule(**{key.name: values[key.kind] for key in RULE_KEYS} | {"severity": "low", "folder": ("/w",)})

@@ -46,20 +46,20 @@ def commands(script: ShellScript) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["bash"])
-def test_bash_is_read(text: str, expected: list[list[str]]) -> None:
+def test_bash_script_is_parsed_into_commands(text: str, expected: list[list[str]]) -> None:
     """Words, lists, pipelines, compound commands, substitutions, here-documents."""
     assert commands(parse(text)) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["posix"])
-def test_what_a_plain_shell_sees_otherwise_is_read_so(text: str, expected: list[list[str]]) -> None:
+def test_posix_script_is_parsed_as_posix(text: str, expected: list[list[str]]) -> None:
     """One text is two different scripts."""
     assert commands(parse(text, "posix")) == expected
 
 
 @pytest.mark.parametrize("text", CASES["no script"])
 @pytest.mark.parametrize("dialect", ["bash", "posix"])
-def test_what_is_no_script_is_said_to_be_none(text: str, dialect: Dialect) -> None:
+def test_text_that_is_no_script_is_unreadable(text: str, dialect: Dialect) -> None:
     """It raises no other error and never guesses."""
     if dialect == "posix" and text == "[[ a":
         assert commands(parse(text, dialect)) == [["[[", "a"]]
@@ -91,7 +91,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=30))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_unreadable(text: str) -> None:
     """It raises no other error and never hangs."""
     for dialect in ("bash", "posix"):
         try:
@@ -104,7 +104,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 
 
 @given(st.lists(WORDS, min_size=1, max_size=4))
-def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
+def test_quoted_words_keep_every_character(words: list[str]) -> None:
     """Single quotes keep every character, in both dialects."""
     line = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
     for dialect in ("bash", "posix"):
@@ -112,7 +112,7 @@ def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
 
 
 @given(st.text(st.sampled_from("ab '\"\\$x{},`"), max_size=12))
-def test_words_are_those_that_bash_makes(text: str) -> None:
+def test_words_match_those_of_bash(text: str) -> None:
     """Compares with bash, for texts that it accepts as words of ``printf``."""
     bash = shutil.which("bash")
     assert bash is not None
@@ -150,7 +150,7 @@ UNITS = (
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_long_text_is_rated_in_seconds(unit: str) -> None:
+def test_long_command_is_rated_in_seconds(unit: str) -> None:
     """With any number of nested parts, below and above the longest readable command."""
     began = time.thread_time()
     for length in (1_000, LONGEST_COMMAND, 1_000_000):
@@ -158,7 +158,7 @@ def test_a_long_text_is_rated_in_seconds(unit: str) -> None:
     assert time.thread_time() - began < 10
 
 
-def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
+def test_redirection_at_the_end_belongs_to_the_last_command() -> None:
     """As in the shell, for any connection of the commands."""
     for text in ("a && b > f", "a | b > f", "a || c | b > f"):
         last = parse(text).commands[-1]
@@ -170,7 +170,7 @@ def test_a_redirection_behind_a_line_is_its_last_commands() -> None:
 @pytest.mark.parametrize(
     "text", ["$a $b\t${a} $(c) ", " $b", "\v${a}\v$b\v", "a$", "$", "$ b", "5$ b", "\\$a \\\\ \\x $a"]
 )
-def test_blanks_in_a_string_stay_where_they_are(text: str) -> None:
+def test_blanks_in_a_string_are_kept(text: str) -> None:
     """Between computed parts, and at both ends."""
     [command] = parse(f'echo "{text}"').commands
     assert isinstance(command, Simple)

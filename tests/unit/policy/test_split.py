@@ -22,6 +22,6 @@ def outcome(line: str, split: object) -> object:
 
 @given(st.one_of(st.lists(st.sampled_from(PIECES)).map("".join), st.text()))
 @example("a''b \"\\\"\\\\\\n\" '' \\\n")
-def test_any_line_has_the_words_that_the_standard_library_gives(line: str) -> None:
+def test_split_words_gives_the_same_words_as_shlex(line: str) -> None:
     """Or the same error."""
     assert outcome(line, split_words) == outcome(line, shlex.split)

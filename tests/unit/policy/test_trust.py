@@ -52,7 +52,7 @@ def situation(standing: dict[str, Any], **fields: Any) -> Situation:
     [(STANDING[0], True), (STANDING[0], False), (STANDING[1], True), (STANDING[1], False), (STANDING[2], False)],
     ids=["rule", "rule-headless", "bypass", "bypass-headless", "headless"],
 )
-def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
+def test_user_policy_allows_only_reading_without_trust(
     policy_request: PolicyRequest, standing: dict[str, Any], attached: bool
 ) -> None:
     """It asks with the reason; if no user is attached it denies and says what to type."""
@@ -67,8 +67,7 @@ def test_the_users_file_in_an_untrusted_workspace_allows_only_looking(
 
 
 @pytest.mark.parametrize("policy_request", LOOKING, ids=lambda each: each.kind)
-def test_a_rule_that_lets_look_holds_everywhere(policy_request: PolicyRequest) -> None:
-    """Trust only matters for actions."""
+def test_rule_that_allows_reading_needs_no_trust(policy_request: PolicyRequest) -> None:
     assert judge(policy_request, situation(STANDING[0])).outcome == "allow"
 
 
@@ -83,7 +82,7 @@ def test_a_rule_that_lets_look_holds_everywhere(policy_request: PolicyRequest) -
     ],
     ids=["mode", "environment", "session", "turn"],
 )
-def test_what_was_said_here_and_now_holds_without_trust(policy_request: PolicyRequest, consent: dict[str, Any]) -> None:
+def test_approval_of_this_session_needs_no_trust(policy_request: PolicyRequest, consent: dict[str, Any]) -> None:
     """Code that the user runs, an environment variable, an approval on a card."""
     assert judge(policy_request, situation({}, **consent)).outcome == "allow"
 
@@ -96,7 +95,7 @@ def test_without_a_policy_file_trust_changes_nothing(trusted: bool) -> None:
         assert (denied.outcome, "trust" in denied.reason) == ("deny", False)
 
 
-def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
+def test_trust_lowers_no_floor_and_no_deny_rule() -> None:
     """Trust only makes allow rules hold."""
     allow = STANDING[0]
     assert judge(request("terminal", command="rm -rf x"), situation(allow, trusted=True)).floor == "critical"
@@ -107,8 +106,7 @@ def test_trust_lowers_no_floor_and_lifts_no_rule_that_denies() -> None:
     assert judge(ACTING[0], situation(allow, mode="deny")).reason == 'denied: this session has permissions="deny"'
 
 
-def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
-    """Without trust the deny holds."""
+def test_denial_without_trust_names_the_deny_rule_and_the_trust() -> None:
     rules = (InForce(AccessRule(action="deny", tool=("edit",)), "user"), *STANDING[0]["rules"])
     verdict = judge(ACTING[0], situation({"rules": rules}))
     assert verdict.outcome == "deny"
@@ -116,7 +114,7 @@ def test_where_only_a_later_allow_lifts_a_deny_the_reason_names_both() -> None:
 
 
 @pytest.mark.parametrize(("trusted", "outcome"), [(True, "allow"), (False, "ask")])
-def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted: bool, outcome: Outcome) -> None:
+def test_rule_for_a_sensitive_file_holds_only_with_trust(trusted: bool, outcome: Outcome) -> None:
     """The rule is the user's, but the file is the folder's."""
     rules = (InForce(AccessRule(action="allow", path=("package.json",), sensitive=True), "user"),)
     assert (
@@ -124,7 +122,7 @@ def test_a_sensitive_file_that_a_rule_names_is_free_where_there_is_trust(trusted
     )
 
 
-def test_an_answer_for_always_is_for_its_folder_alone() -> None:
+def test_always_approval_holds_only_in_its_folder() -> None:
     """It holds there and in subfolders without trust, and nowhere else."""
     similar = similar_rule(ACTING[0], judge(ACTING[0], situation({})), "claude")
     offered = offers(similar, Path("/w"))
@@ -149,7 +147,7 @@ def test_an_answer_for_always_is_for_its_folder_alone() -> None:
         ("npx left-pad", "Exactly `npx left-pad`"),
     ],
 )
-def test_a_wider_answer_names_exactly_what_it_permits(command: str, permits: str) -> None:
+def test_wider_approval_names_exactly_what_it_permits(command: str, permits: str) -> None:
     policy_request = request("terminal", path="/w", command=command)
     similar = similar_rule(policy_request, judge(policy_request, situation({})), "claude")
     assert similar is not None
@@ -164,7 +162,7 @@ def files(tmp_path: Path) -> PolicyFiles:
     return PolicyFiles(tmp_path / "config/policy.toml")
 
 
-def test_a_folder_is_trusted_with_all_below_it_and_nothing_beside(tmp_path: Path, files: PolicyFiles) -> None:
+def test_trust_covers_subfolders_but_not_siblings(tmp_path: Path, files: PolicyFiles) -> None:
     """A folder whose name starts the same is another one."""
     (tmp_path / "work/fit").mkdir(parents=True)
     (tmp_path / "workshop").mkdir()
@@ -177,7 +175,7 @@ def test_a_folder_is_trusted_with_all_below_it_and_nothing_beside(tmp_path: Path
     assert not files.trusts(tmp_path)
 
 
-def test_links_are_followed_on_both_sides(tmp_path: Path, files: PolicyFiles) -> None:
+def test_trust_follows_symbolic_links(tmp_path: Path, files: PolicyFiles) -> None:
     """A link inside a trusted folder may lead out of it; a trusted link stands for its target."""
     (tmp_path / "work").mkdir()
     (tmp_path / "foreign").mkdir()
@@ -190,9 +188,7 @@ def test_links_are_followed_on_both_sides(tmp_path: Path, files: PolicyFiles) ->
     assert not files.trusts(tmp_path / "foreign")
 
 
-def test_a_trusted_folder_that_is_put_elsewhere_by_a_link_is_what_it_leads_to(
-    tmp_path: Path, files: PolicyFiles
-) -> None:
+def test_trusted_link_follows_its_new_target(tmp_path: Path, files: PolicyFiles) -> None:
     """The target is looked up each time, so the old target loses its trust."""
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
@@ -206,7 +202,7 @@ def test_a_trusted_folder_that_is_put_elsewhere_by_a_link_is_what_it_leads_to(
 
 
 @pytest.mark.parametrize("entry", ["~", "~/work"])
-def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
+def test_trusted_folder_can_start_with_a_tilde(entry: str) -> None:
     assert parse(f"[trust]\nfolders = ['{entry}']", "policy.toml").trusted == (entry.replace("~", os.environ["HOME"]),)
 
 
@@ -223,14 +219,14 @@ def test_the_users_own_folder_can_be_written_as_a_tilde(entry: str) -> None:
         ("trust = ['/work']", ["line 1: 'trust' is not a table"]),
     ],
 )
-def test_a_mistake_in_the_list_is_said(text: str, says: list[str]) -> None:
+def test_mistake_in_the_trust_list_is_reported(text: str, says: list[str]) -> None:
     """With the line and what to do."""
     with pytest.raises(PolicyError) as failure:
         parse(text, "policy.toml")
     assert all(words in str(failure.value) for words in says), str(failure.value)
 
 
-def test_a_broken_file_trusts_nothing(tmp_path: Path, files: PolicyFiles) -> None:
+def test_broken_policy_file_trusts_no_folder(tmp_path: Path, files: PolicyFiles) -> None:
     """Everything asks as well."""
     files.trust(tmp_path)
     files.user_path.write_text(f"{files.user_path.read_text()}[[rule]]\naction = 'alow'\n")
@@ -239,7 +235,7 @@ def test_a_broken_file_trusts_nothing(tmp_path: Path, files: PolicyFiles) -> Non
         files.trust(tmp_path)
 
 
-def test_a_project_that_trusts_itself_is_passed_over_with_a_warning(tmp_path: Path, files: PolicyFiles) -> None:
+def test_project_that_trusts_itself_is_ignored_with_a_warning(tmp_path: Path, files: PolicyFiles) -> None:
     """Only the user can grant trust."""
     path = tmp_path / PROJECT
     path.parent.mkdir()
@@ -286,7 +282,7 @@ path = ["x[ab]", "/a"]
         KEPT,
     ],
 )
-def test_a_folder_is_added_to_whatever_stands_there_and_taken_out_again(
+def test_trusted_folder_is_added_to_any_policy_file_and_removed(
     tmp_path: Path, files: PolicyFiles, before: str
 ) -> None:
     """Other settings and comments stay; adding twice has no further effect."""
@@ -305,7 +301,7 @@ def test_a_folder_is_added_to_whatever_stands_there_and_taken_out_again(
     assert sorted(files.user.trusted) == sorted(old.trusted)
 
 
-def test_what_is_trusted_through_another_folder_stays_so_and_that_is_said(tmp_path: Path, files: PolicyFiles) -> None:
+def test_untrust_fails_when_a_parent_folder_is_trusted(tmp_path: Path, files: PolicyFiles) -> None:
     """The file stays unchanged."""
     (tmp_path / "work/fit").mkdir(parents=True)
     files.trust(tmp_path / "work/fit")
@@ -320,7 +316,7 @@ def test_what_is_trusted_through_another_folder_stays_so_and_that_is_said(tmp_pa
     assert files.user.trusted == ()
 
 
-def test_every_way_to_write_one_folder_is_taken_out(tmp_path: Path, files: PolicyFiles) -> None:
+def test_untrust_removes_every_spelling_of_a_folder(tmp_path: Path, files: PolicyFiles) -> None:
     """As a link, with dots, or twice."""
     (tmp_path / "work").mkdir()
     (tmp_path / "alias").symlink_to(tmp_path / "work")
@@ -331,7 +327,7 @@ def test_every_way_to_write_one_folder_is_taken_out(tmp_path: Path, files: Polic
     assert files.user.trusted == (f"{tmp_path}/other",)
 
 
-def test_a_list_that_cannot_be_changed_is_left_alone(tmp_path: Path, files: PolicyFiles) -> None:
+def test_untrust_leaves_a_list_it_cannot_edit_unchanged(tmp_path: Path, files: PolicyFiles) -> None:
     """A multi-line string is not supported."""
     text = f'[trust]\nfolders = ["""{tmp_path}"""]\n'
     files.user_path.parent.mkdir()

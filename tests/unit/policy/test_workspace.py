@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Path:
     return root.resolve()
 
 
-def test_the_message_names_the_path_where_it_leads_and_the_workspace(root: Path) -> None:
+def test_outside_workspace_error_names_path_target_and_workspace(root: Path) -> None:
     """It also says what to do."""
     with pytest.raises(OutsideWorkspace) as failure:
         WorkspaceBoundary(root).resolve("out/x")
