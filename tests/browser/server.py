@@ -58,7 +58,6 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def api(self, path: str, method: str = "GET") -> object:
-        """Call its REST API."""
         request = Request(f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {TOKEN}"})  # noqa: S310 - loopback
         with urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
             body = answer.read()

@@ -85,7 +85,6 @@ class Side:
 
     @property
     def freedom(self) -> Locator:
-        """The control for the agent's freedom."""
         return self.chat.locator(".freedom-button")
 
     def custom(self) -> Locator:

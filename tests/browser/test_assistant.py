@@ -24,7 +24,7 @@ def classic(lab: Lab, kernelspecs: Path) -> Classic:
 
 
 @pytest.mark.notebook7
-def test_a_session_that_loads_plots_fixes_edits_and_explains_works_in_notebook_7(classic: Classic, lab: Lab) -> None:
+def test_notebook_7_session_loads_plots_fixes_edits_and_explains(classic: Classic, lab: Lab) -> None:
     """Cell changes are reviewed before, and after the switch to Edit after, they apply."""
     classic.open("assistant.ipynb", "north, south = 12, 30", SETUP, "east = 0\nshare = south / east")
     lab.run_cells(2)

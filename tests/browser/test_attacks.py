@@ -63,7 +63,7 @@ def _ours(lab: Lab) -> tuple[str, ...]:
     return lab.server.url, lab.server.url.replace("http", "ws", 1), "data:", "blob:"
 
 
-def test_no_attack_acts_in_a_page_and_the_page_stays_usable(lab: Lab, kernelspecs: object) -> None:
+def test_attacks_run_nothing_and_the_page_stays_usable(lab: Lab, kernelspecs: object) -> None:
     """Message, thought, tool title, command, path, diff, output, plan, option, error, command names, session title."""
     cell, elsewhere = opened(lab)
     assert lab.page.evaluate(LOOK, [FORBIDDEN]) == []

@@ -18,7 +18,7 @@ batch_model.BatchModel._esm = "await new Promise((later) => setTimeout(later, 40
 """anywidget gives up a module that has not loaded after two seconds."""
 
 
-def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_without_its_kernel(lab: Lab) -> None:
+def test_batch_row_opens_its_conversation_and_is_saved(lab: Lab) -> None:
     """Failures are grouped by reason, above the answers; the saved notebook has a table."""
     lab.open("batch.ipynb", notebook(ASK, kernel="ipykernel7"))
     cell = lab.cell(0)
@@ -56,7 +56,7 @@ def test_a_row_of_a_batch_opens_its_conversation_and_is_in_the_saved_notebook_wi
     lab.picture("batch-rows-saved")
 
 
-def test_rows_come_and_open_though_their_module_loaded_too_late(lab: Lab) -> None:
+def test_batch_rows_open_when_their_module_loads_late(lab: Lab) -> None:
     """The page requests the missed messages again."""
     lab.open("late-batch.ipynb", notebook("%load_ext agentnb\n" + LATE + ASK, kernel="ipykernel7"))
     cell = lab.cell(0)

@@ -44,7 +44,7 @@ def _equipped(kernelspecs: Path, tmp_path_factory: pytest.TempPathFactory, progr
     file.write_text(before, encoding="utf-8")
 
 
-def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) -> None:
+def test_click_and_enter_get_an_answer_in_an_empty_jupyterlab(lab: Lab) -> None:
     """By the launcher's card, and by the sidebar's box, which opens a notebook."""
     side = Side(lab.page)
     lab.open_nothing()
@@ -71,7 +71,7 @@ def test_from_an_empty_jupyterlab_a_click_and_enter_lead_to_an_answer(lab: Lab) 
     expect(lab.panel).to_have_count(1)
 
 
-def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) -> None:
+def test_agent_pill_works_by_keyboard_and_chat_has_few_controls(lab: Lab) -> None:
     """Open, arrows, letters, Escape; another agent replaces an empty conversation; three conversations at rest."""
     lab.open("pill.ipynb", notebook("x = 1", kernel=KERNEL))
     side = Side(lab.page)
@@ -115,7 +115,7 @@ def test_the_agent_pill_works_by_keyboard_and_few_controls_are_seen(lab: Lab) ->
     assert len(seen) - of_turn <= MOST_CONTROLS, seen
 
 
-def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab: Lab, program: Path) -> None:
+def test_message_stays_in_the_box_when_the_agent_cannot_start(lab: Lab, program: Path) -> None:
     """The agent's program is missing at the first Enter; once it is back, Enter sends."""
     lab.open("failed.ipynb", notebook("x = 1", kernel=KERNEL))
     side = Side(lab.page)
@@ -136,7 +136,7 @@ def test_a_conversation_that_cannot_be_begun_leaves_the_text_with_what_to_do(lab
     expect(side.box).to_have_value("")
 
 
-def test_without_a_conversation_fix_starts_the_default_agent_and_sends(lab: Lab) -> None:
+def test_fix_without_a_conversation_starts_the_default_agent(lab: Lab) -> None:
     """The bubble folds the agent's part; the title has the user's words; ``%agent`` works there."""
     lab.open("fix.ipynb", notebook("1 / 0", "%agent what is this?", kernel=KERNEL))
     lab.cell(0).run()

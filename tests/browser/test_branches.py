@@ -107,7 +107,7 @@ def undo(side: Side, card: Locator, title: str) -> None:
     side.chat.get_by_role("button", name="Undo", exact=True).click(timeout=PATIENCE_MS)
 
 
-def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_back(lab: Lab) -> None:
+def test_kept_try_brings_its_outputs_and_undo_removes_it(lab: Lab) -> None:
     """They are side by side with measures, pictures, data checks and changes; the others vanish."""
     cell = begin(lab, "branches.ipynb")
     tries = cell.output.get_by_role("article")
@@ -144,7 +144,7 @@ def test_one_of_the_tries_in_a_cell_is_kept_with_its_outputs_and_undo_takes_it_b
     lab.picture("branches-undone")
 
 
-def test_parts_of_tries_are_kept_and_nothing_of_the_users_is_overwritten(lab: Lab) -> None:
+def test_keeping_parts_of_tries_never_overwrites_user_changes(lab: Lab) -> None:
     """A variable, a file, a cell; then the card refuses to overwrite a user's changes."""
     cell = begin(lab, "parts.ipynb")
     side, tries = Side(lab.page), cell.output.get_by_role("article")
@@ -182,7 +182,7 @@ def test_parts_of_tries_are_kept_and_nothing_of_the_users_is_overwritten(lab: La
     expect_sources(lab, ["mine", BEGIN, "'nothing'"])
 
 
-def test_text_of_the_message_box_is_tried_three_ways(lab: Lab) -> None:
+def test_conversation_menu_tries_the_message_three_ways(lab: Lab) -> None:
     """With the conversation's agent; the user stops, inspects and discards them."""
     lab.open("ways.ipynb", notebook("import agentnb", TALKS, kernel="ipykernel7"))
     lab.run_cells(2)

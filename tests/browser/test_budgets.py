@@ -18,7 +18,7 @@ command = [{sys.executable!r}, {str(ROOT / "tests/agents/spends.py")!r}]
 session = agentnb.start("spends", command=command, budget="$5", title="Spends")"""
 
 
-def test_budget_is_said_at_80_percent_and_asked_about_at_the_limit(lab: Lab, kernelspecs: Path) -> None:
+def test_budget_warns_at_80_percent_and_asks_at_the_limit(lab: Lab, kernelspecs: Path) -> None:
     """A line in the chat and near the box; the turn waits for the answer, continues or stops."""
     lab.open("budgets.ipynb", notebook(START, kernel="ipykernel7"))
     lab.run_cells(1)

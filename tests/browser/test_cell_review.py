@@ -27,9 +27,7 @@ STEPS = [
 ]
 
 
-def test_proposed_changes_are_accepted_in_their_cells_by_keyboard_and_by_mouse_and_not_in_the_chat(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_proposed_changes_are_accepted_in_cells_not_in_the_chat(lab: Lab, kernelspecs: Path) -> None:
     """The cell shows the difference, the notebook stays unchanged; the chat has one line per change, as a link."""
     lab.open("reviewed.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
     lab.run_cells(2)
@@ -96,9 +94,7 @@ def the_keyboard_goes_over_the_bar_and_out_of_the_notebook(lab: Lab) -> None:
     expect(lab.panel.locator(".jp-Notebook :focus")).to_have_count(0)
 
 
-def test_a_review_in_two_pages_is_answered_in_either_and_followed_in_the_other(
-    lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
-) -> None:
+def test_review_in_either_page_updates_the_other(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> None:
     """The page of the click applies a change; the marks vanish in both, and nothing is applied twice.
 
     A user's edit of the cell in one page stays there, and only the other page can accept the change.
@@ -166,9 +162,7 @@ def a_decision_is_in_the_other_page_whose_chat_is_closed(pages: tuple[Lab, Lab],
         expect(sides[1].chat).to_be_visible()
 
 
-def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_allow_it(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_proposal_for_changed_or_deleted_cell_cannot_be_allowed(lab: Lab, kernelspecs: Path) -> None:
     """The cell says it, and offers to accept again after the user's undo; a deleted one leaves a refusal.
 
     A restart of the kernel removes pending changes from the cells.
@@ -218,7 +212,7 @@ def test_a_cell_that_the_user_changed_or_deleted_says_so_and_nothing_offers_to_a
 FIFTEEN = [f"x{number} = {number}" for number in range(15)]
 
 
-def test_fifteen_changes_are_decided_by_one_bar_in_two_windows_with_few_buttons(
+def test_one_bar_decides_fifteen_changes_in_two_windows(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
     document = notebook(SETUP, *FIFTEEN, kernel="ipykernel7")
@@ -258,9 +252,7 @@ def test_fifteen_changes_are_decided_by_one_bar_in_two_windows_with_few_buttons(
         expect_sources(lab, then)
 
 
-def test_code_from_the_chat_that_replaces_a_cell_shows_the_difference_and_can_be_undone(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_chat_code_that_replaces_a_cell_shows_its_diff_and_undo(lab: Lab, kernelspecs: Path) -> None:
     lab.open("replaced.ipynb", notebook("x = 1", "y = 2", kernel="ipykernel7"))
     lab.run_cells(2)
     side = Side(lab.page)
@@ -287,9 +279,7 @@ CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel
   .map((cell) => [cell.cell_type, cell.getSource(), (cell.toJSON().outputs ?? []).length])"""
 
 
-def test_cells_that_are_moved_split_and_deleted_when_accepted_in_the_cells_come_back_with_undo_of_the_turn(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_undo_of_a_turn_restores_moved_split_and_deleted_cells(lab: Lab, kernelspecs: Path) -> None:
     """The notebook marks the proposals; types, order and outputs come back in one step."""
     setup = SETUP.replace("sys, agentnb", "sys, agentnb, os").replace("kernel_tools", "cwd=os.getcwd(), kernel_tools")
     lab.open("structure.ipynb", notebook(setup, "a = 1\nb = 2", "print(3)", "d = 4", kernel="ipykernel7"))
@@ -343,7 +333,7 @@ def set_mode(home: Path) -> Iterator[Callable[[str], None]]:
     file.write_text(before)
 
 
-def test_what_stands_in_cells_outside_the_view_is_seen_there_in_each_windowing_mode(
+def test_proposals_outside_the_view_work_in_each_windowing_mode(
     lab: Lab, kernelspecs: Path, set_mode: Callable[[str], None]
 ) -> None:
     """*Next change* scrolls to a proposal and focuses its bar, which covers no code; failed cells have buttons."""

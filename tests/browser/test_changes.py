@@ -50,7 +50,7 @@ STEPS = [
 ]
 
 
-def test_a_turn_is_reviewed_undone_and_redone(lab: Lab, side: Side) -> None:
+def test_review_undoes_and_redoes_the_changes_of_a_turn(lab: Lab, side: Side) -> None:
     """The agent's files, cells and a variable: undo one, undo all, redo all."""
     folder = lab.server.folder / "changed"
     folder.mkdir()
@@ -126,7 +126,7 @@ def expect_buttons_side_by_side(lab: Lab, file: Path) -> None:
     expect(review.locator(".agentnb-review-said")).to_have_text("kept")
 
 
-def test_a_notebook_that_the_user_saved_during_a_turn_is_no_file_beside_its_cells(lab: Lab, side: Side) -> None:
+def test_notebook_saved_during_a_turn_is_not_a_file_change(lab: Lab, side: Side) -> None:
     """Undo reverts the agent's change of a file and a cell, not the user's text."""
     setup = SETUP.replace("changed", ".").replace('"allow"', '"ask"')
     lab.open("own.ipynb", notebook(setup, "a = 1", "", kernel="ipykernel7"))
@@ -158,7 +158,7 @@ LONG = "".join(f"line {number}\n" for number in range(60))
 EDITED = LONG.replace("line 5\n", "line five\n").replace("line 50\n", "")
 
 
-def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook(lab: Lab, side: Side) -> None:
+def test_review_keeps_undoes_and_redoes_parts_of_a_file(lab: Lab, side: Side) -> None:
     folder = lab.server.folder / "parts"
     folder.mkdir()
     file = folder / "long.txt"
@@ -189,7 +189,7 @@ def test_parts_of_a_file_are_kept_undone_and_redone_beside_the_notebook(lab: Lab
     assert file.read_text(encoding="utf-8") == EDITED
 
 
-def test_a_notebook_that_an_agent_wrote_while_it_was_open_gets_its_cells(lab: Lab, side: Side) -> None:
+def test_cells_written_to_the_file_apply_to_the_open_notebook(lab: Lab, side: Side) -> None:
     """A click applies them; then JupyterLab saves the notebook without a question."""
     lab.open("written.ipynb", notebook(SETUP.replace("changed", "."), "a = 1", "b = 2", kernel="ipykernel7"))
     lab.run_cells(1)

@@ -31,7 +31,7 @@ def say(cell: Cell, text: str) -> None:
     box.press("Enter")
 
 
-def test_a_prompt_typed_in_the_box_is_answered_asked_about_and_stopped_in_two_views(chat: Cell, lab: Lab) -> None:
+def test_chat_answers_asks_and_stops_without_running_a_cell(chat: Cell, lab: Lab) -> None:
     """Enter sends; Python and the second view show the same; no cell runs: clicks reach the agent anyway.
 
     Code is also coloured in a language whose module loads later.
@@ -70,7 +70,7 @@ WAY, WHY = way_here()
 NOT_CONFINED = CHAT.replace("start()", "start(confine=False)")
 
 
-def test_the_agent_pill_says_whether_the_agent_is_confined(lab: Lab, kernelspecs: object) -> None:
+def test_agent_pill_shows_whether_the_agent_is_confined(lab: Lab, kernelspecs: object) -> None:
     """It shows this once the agent runs, after the user begins to write."""
     lab.open("confined.ipynb", notebook(NOT_CONFINED, CHAT, kernel="ipykernel7"))
     lines = ("Not confined. It can read and change what you can", "Confined: it can write only to")

@@ -38,7 +38,7 @@ def install(site: Path) -> None:
         (site / name).write_text(text, encoding="utf-8")
 
 
-def test_citations_and_uses_when_opened_say_where_and_what_it_costs(lab: Lab, kernelspecs: Path) -> None:
+def test_citations_show_their_lines_and_uses_show_token_cost(lab: Lab, kernelspecs: Path) -> None:
     """A citation opens its lines and marks its own; the line *Uses* opens components, packages and skills."""
     install(lab.server.folder / "site")
     lab.open("cited.ipynb", notebook(SETUP, kernel="ipykernel7"))

@@ -52,7 +52,7 @@ def opened(lab: Lab, name: str, kernel: str, *cells: str) -> Chat:
     return chat
 
 
-def test_a_restart_leaves_a_view_that_says_so_and_leads_to_the_new_one(lab: Lab, responsive_kernel: str) -> None:
+def test_old_view_reports_a_restart_and_opens_the_new_chat(lab: Lab, responsive_kernel: str) -> None:
     """During an answer: the text so far and the draft stay; nothing seems to run, and the user cannot send."""
     chat = opened(lab, "restarted", responsive_kernel, "#\n" * 70, CHAT)
     chat.count_slowly(1_000, 20)
@@ -95,7 +95,7 @@ def a_kernel_that_died_or_was_shut_down_is_said_to_have_ended(lab: Lab, chat: Ch
     expect(chat.root.get_by_role("button", name="Send message", disabled=False)).to_have_count(0)
 
 
-def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
+def test_message_waits_while_a_cell_blocks_the_kernel(lab: Lab, blocked_kernel: str) -> None:
     """A cell blocks: an answer streams, the chat says so, a message waits until the cell is interrupted."""
     chat = opened(lab, "busy", blocked_kernel, BUSY)
     expected = chat.count_slowly()
@@ -113,7 +113,7 @@ def test_a_busy_kernel_is_not_a_gone_one(lab: Lab, blocked_kernel: str) -> None:
     expect(chat.banner).to_have_count(0, timeout=PATIENCE_MS)
 
 
-def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_kernel: str) -> None:
+def test_chat_works_with_subshells_while_a_cell_blocks(lab: Lab, responsive_kernel: str) -> None:
     """The chat works as if no cell ran, and an interrupt of the cell does not affect it."""
     chat = opened(lab, "hears", responsive_kernel, BUSY)
     blocking = lab.cell(1)
@@ -130,7 +130,7 @@ def test_a_kernel_with_subshells_hears_while_a_cell_blocks(lab: Lab, responsive_
     expect(chat.banner).to_have_count(0)
 
 
-def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and_the_view_says_so(
+def test_view_reports_the_kernel_ended_after_a_server_restart(
     home: Path, kernelspecs: Path, tmp_path: Path, profile: BrowserContext
 ) -> None:
     """First no connection, then no kernel; without a reload the draft stays, and a newly run cell works."""
@@ -164,7 +164,7 @@ def test_a_server_that_is_stopped_and_started_again_takes_the_kernel_with_it_and
         server.stop()
 
 
-def test_a_cut_connection_is_said_and_made_good(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
+def test_chat_reports_and_recovers_from_a_cut_connection(open_lab: Callable[[], Lab], responsive_kernel: str) -> None:
     """The network fails during an answer; a prompt typed meanwhile is answered after it returns."""
     lab = open_lab()
     cut = False

@@ -40,9 +40,7 @@ QUESTION = (
 )
 
 
-def test_checks_are_on_the_preview_and_below_the_turn_and_each_click_does_what_it_says(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_data_checks_show_in_the_preview_and_below_the_turn(lab: Lab, kernelspecs: Path) -> None:
     """A cell shows the rows, the assertion is a cell, and the box has the unsent question."""
     del kernelspecs
     lab.open("joined.ipynb", notebook(SETUP, kernel="ipykernel7"))

@@ -22,7 +22,7 @@ PANELS = """sum(type(one).__name__ == "PanelModel" and one.comm is not None
 for one in __import__("gc").get_objects())"""
 
 
-def test_cell_deleted(lab: Lab, kernelspecs: object) -> None:
+def test_turn_continues_when_its_cell_is_deleted(lab: Lab, kernelspecs: object) -> None:
     """A cell with a live view; another view and the saved turn are whole, and the kernel frees the view."""
     cells = ("%load_ext agentnb", "turn = %agent -b /slow 100000 20", "turn.session", "")
     lab.open("deleted.ipynb", notebook(*cells, kernel="ipykernel7"))
@@ -76,7 +76,7 @@ def shown_again(room: Lab) -> Chat:
     return Chat(cell.output)
 
 
-def test_out_of_sight(room: Lab, chat: Chat) -> None:
+def test_answer_arrives_while_the_chat_is_out_of_sight(room: Lab, chat: Chat) -> None:
     """Scrolled away, its output removed from the page and put back, its notebook behind another tab."""
     expected = chat.count_slowly(200)
     notebook_area = room.panel.locator(".jp-WindowedPanel-outer")
@@ -95,7 +95,7 @@ def test_out_of_sight(room: Lab, chat: Chat) -> None:
     assert chat.answer() == expected
 
 
-def test_second_display_and_new_view_for_output(room: Lab, chat: Chat) -> None:
+def test_answer_arrives_in_three_views_of_one_chat(room: Lab, chat: Chat) -> None:
     expected = chat.count_slowly()
     second = shown_again(room)
     room.cell(0).focus()
@@ -105,8 +105,7 @@ def test_second_display_and_new_view_for_output(room: Lab, chat: Chat) -> None:
     room.command("application:close")
 
 
-def test_last_view_cleared(room: Lab, chat: Chat) -> None:
-    """No view is left during the answer; a new one shows it whole."""
+def test_new_view_shows_the_answer_when_the_last_one_is_cleared(room: Lab, chat: Chat) -> None:
     expected = chat.count_slowly()
     room.cell(0).focus()
     room.command("notebook:clear-cell-output")
@@ -114,16 +113,14 @@ def test_last_view_cleared(room: Lab, chat: Chat) -> None:
     assert shown_again(room).answer() == expected
 
 
-def test_cell_run_again(room: Lab, chat: Chat) -> None:
-    """The view's cell runs again during the answer."""
+def test_answer_arrives_when_the_cell_runs_again(room: Lab, chat: Chat) -> None:
     first = shown_again(room)
     expected = first.count_slowly()
     again = shown_again(room)
     assert [again.answer(), chat.answer()] == [expected, expected]
 
 
-def test_panel_closed_from_python(room: Lab, chat: Chat) -> None:
-    """`close()` removes the view; the session continues in a new view."""
+def test_new_view_shows_the_answer_when_python_closes_the_panel(room: Lab, chat: Chat) -> None:
     expected = chat.count_slowly()
     cell = room.cell(1)
     cell.write("panel.close()\nsession")
@@ -132,7 +129,7 @@ def test_panel_closed_from_python(room: Lab, chat: Chat) -> None:
     assert Chat(cell.output).answer() == expected
 
 
-def test_notebook_closed_and_opened_again(room: Lab, chat: Chat) -> None:
+def test_answer_arrives_when_the_notebook_is_reopened(room: Lab, chat: Chat) -> None:
     """The page drops the model and its content; the kernel continues."""
     expected = chat.count_slowly()
     room.save()
@@ -142,7 +139,7 @@ def test_notebook_closed_and_opened_again(room: Lab, chat: Chat) -> None:
     assert chat.answer() == expected
 
 
-def test_page_reloaded_twice(room: Lab, chat: Chat) -> None:
+def test_answer_arrives_when_the_page_reloads_twice(room: Lab, chat: Chat) -> None:
     """The page reloads during an answer, and again before the first reload has finished."""
     expected = chat.count_slowly(300)
     room.save()
@@ -152,7 +149,7 @@ def test_page_reloaded_twice(room: Lab, chat: Chat) -> None:
     assert chat.answer() == expected
 
 
-def test_a_flood(chat: Chat) -> None:
+def test_chat_shows_a_flood_of_chunks_completely(chat: Chat) -> None:
     """Twenty thousand chunks at full speed."""
     chat.say("/flood 20000")
     assert chat.answer() == counted(20_000)
@@ -179,8 +176,7 @@ def window(room: Lab, chat: Chat, request: pytest.FixtureRequest) -> Iterator[Pa
     second.page.close()
 
 
-def test_two_windows(chat: Chat, window: Page) -> None:
-    """Both show each other's answers, and both can prompt."""
+def test_two_windows_show_each_others_answers_and_both_prompt(chat: Chat, window: Page) -> None:
     other = Chat(window.locator(".jp-CodeCell").first)
     expected = chat.count_slowly()
     assert [other.answer(), chat.answer()] == [expected, expected]
@@ -209,9 +205,7 @@ label"""
 FLUSH = re.compile(rb'"flush":\s*(\d+)[,}]')
 
 
-def test_jupyters_message_limiter_reached_by_another_widget(
-    limited_server: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_answer_arrives_when_jupyter_limits_messages(limited_server: Server, lab_on: Callable[[Server], Lab]) -> None:
     """Another widget makes the server drop messages, ours too; the chat recovers all of them."""
     lab = lab_on(limited_server)
     flushes: set[int] = set()

@@ -54,7 +54,7 @@ def fixing(lab: Lab, index: int) -> Locator:
     return lab.cell(index).output.get_by_role("button", name="Fix with agent", exact=True)
 
 
-def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab, side: Side) -> None:
+def test_fix_button_sends_the_error_and_its_edit_needs_approval(lab: Lab, side: Side) -> None:
     """The sidebar opens, the conversation gets the error, the cell's change needs approval and can be undone."""
     lab.open("fix.ipynb", notebook(SETUP, "total, count = 4, 0\ntotal / count", "1 / 0", ONE_LINE, kernel="ipykernel7"))
     lab.run_cells(4)
@@ -86,9 +86,7 @@ def test_a_click_on_a_failed_cell_has_it_fixed_and_the_edit_is_reviewed(lab: Lab
     expect(fixing(lab, 2)).to_have_count(1)
 
 
-def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_an_agent_is_chosen(
-    lab: Lab, side: Side, tmp_path: Path
-) -> None:
+def test_fix_shortcut_sends_saved_error_once_an_agent_is_chosen(lab: Lab, side: Side, tmp_path: Path) -> None:
     """The kernel has not run the cell: the message has the output's traceback. No conversation exists."""
     log = f"import os\nos.environ['AGENTNB_DATA_DIR'] = {str(tmp_path)!r}"
     document = notebook(log, "1 / zero", kernel="ipykernel7")
@@ -123,9 +121,7 @@ def test_the_shortcut_sends_an_error_that_is_only_in_the_file_once_an_agent_is_c
 
 
 @pytest.mark.notebook7
-def test_errors_in_notebook_7_are_fixed_and_reviewed_by_keyboard_and_explained_by_the_toolbar(
-    classic: Classic, lab: Lab
-) -> None:
+def test_errors_are_fixed_by_keyboard_in_notebook_7(classic: Classic, lab: Lab) -> None:
     """One edit is accepted and run, one rejected; an edit of a cell deleted under review does nothing."""
     page, side = classic.page, classic.side
     failing = ["total, count = 4, 0\ntotal / count", "share, parts = 1, 0\nshare / parts", "1 / 0"]

@@ -27,7 +27,7 @@ TEXTS = (
 )
 
 
-def test_a_page_runs_nothing_and_prints_whole(browser: Browser, tmp_path: Path) -> None:
+def test_exported_page_runs_nothing_and_prints_in_full(browser: Browser, tmp_path: Path) -> None:
     """No dialog, no request, no console message; folded on the screen, open in print."""
     file = tmp_path / "said.html"
     hostile = tuple(DocumentEntry(kind="answer", source=source) for source in HOSTILE)
@@ -78,7 +78,7 @@ One with a command that is not known: $\nosuch{x}$.
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1200, "dark")])
-def test_formulas_are_drawn_and_a_wide_one_scrolls(
+def test_exported_formulas_render_and_wide_ones_scroll(
     browser: Browser, tmp_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
     file = tmp_path / "maths.html"
@@ -125,7 +125,7 @@ def test_formulas_are_drawn_and_a_wide_one_scrolls(
         context.close()
 
 
-def test_the_documented_command_prints_what_was_asked_and_answered(chromium: str, tmp_path: Path) -> None:
+def test_documented_command_prints_prompts_and_answers(chromium: str, tmp_path: Path) -> None:
     """`agentnb export`, then only Chromium: the PDF has prompts, answers, and the folded parts."""
     source = ROOT / "tests/cassettes/eliza.ipynb"
     command = [sys.executable, "-m", "agentnb", "export", str(source), "--to", "html", "--output", "fit.html"]

@@ -74,11 +74,10 @@ def answered(cell: Cell, words: str) -> None:
 
 
 def offers(cell: Cell, text: str | re.Pattern[str] = "") -> Locator:
-    """Returns the offered completions."""
     return cell.output.get_by_role("listbox", name="Completions").get_by_role("option").filter(has_text=text)
 
 
-def test_a_mention_is_completed_from_the_kernel_and_taken_along(chat: Cell, lab: Lab) -> None:
+def test_mention_completes_from_the_kernel_and_is_attached(chat: Cell, lab: Lab) -> None:
     """``@ro`` offers the variable with its type; the kernel attaches it."""
     box(chat).press_sequentially("What is @ro")
     option = offers(chat, "rows")
@@ -90,7 +89,7 @@ def test_a_mention_is_completed_from_the_kernel_and_taken_along(chat: Cell, lab:
     expect(chat.output.locator(".user-message .content-chip")).to_have_text("rows", timeout=PATIENCE_MS)
 
 
-def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
+def test_slash_command_is_completed_in_the_box(chat: Cell, lab: Lab) -> None:
     """The agent starts when the box gets the focus, not before; Escape closes the list and keeps the text."""
     lab.expect_in_kernel("session.state.lifecycle", "creating")
     box(chat).focus()
@@ -103,7 +102,7 @@ def test_a_command_is_completed(chat: Cell, lab: Lab) -> None:
     box(chat).fill("")
 
 
-def test_a_tab_is_renamed_closed_and_brought_back(chat: Cell, lab: Lab) -> None:
+def test_tab_rename_close_and_undo_show_in_the_other_view(chat: Cell, lab: Lab) -> None:
     twin = lab.cell(1)
     twin.run()
     twin.expect_done()
@@ -121,7 +120,7 @@ def test_a_tab_is_renamed_closed_and_brought_back(chat: Cell, lab: Lab) -> None:
     expect(twin.output.get_by_role("tab")).to_contain_text("Residuals", timeout=PATIENCE_MS)
 
 
-def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) -> None:
+def test_draft_survives_a_reload_and_a_kernel_restart(chat: Cell, lab: Lab) -> None:
     """The unsent text is there after a reload, and offered after a kernel restart."""
     box(chat).press_sequentially("half a thought")
     lab.save()
@@ -137,7 +136,7 @@ def test_a_draft_survives_reload_and_a_restarted_kernel(chat: Cell, lab: Lab) ->
     lab.picture("restored-draft")
 
 
-def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab: Lab) -> None:
+def test_chosen_pasted_and_dropped_pictures_are_sent(chat: Cell, lab: Lab) -> None:
     """Pictures show before sending, and Python has them afterwards; one is removed again."""
     chosen = FilePayload(name="plot.png", mimeType="image/png", buffer=PIXEL)
     chat.output.locator("input[type=file]").set_input_files(chosen)
@@ -156,7 +155,7 @@ def test_pictures_chosen_pasted_and_dropped_go_with_the_message(chat: Cell, lab:
     after.expect_text(re.compile("image/png"))
 
 
-def test_waiting_messages_are_changed_moved_removed_and_sent_now(chat: Cell) -> None:
+def test_queued_messages_can_be_edited_moved_removed_and_sent(chat: Cell) -> None:
     """Four messages wait; one is edited, one moved up, one removed, and one sent at once, which ends the turn."""
     say(chat, "/hang")
     chat.output.get_by_text("I am silent until you cancel.").wait_for(timeout=PATIENCE_MS)
@@ -198,7 +197,7 @@ def test_stop_with_queued_messages_holds_them_until_continue(chat: Cell, lab: La
     expect(queue).to_have_count(0)
 
 
-def test_settings_are_chosen_a_form_is_answered_and_a_conversation_is_saved(chat: Cell, lab: Lab) -> None:
+def test_chat_takes_settings_and_a_form_and_saves_markdown(chat: Cell, lab: Lab) -> None:
     """Settings before the first prompt; the form names a wrong answer; a turn, then all, as Markdown."""
     box(chat).focus()
     chat.output.locator(".pill").click()
@@ -255,7 +254,7 @@ def a_changed_file_is_downloaded(chat: Cell, lab: Lab) -> None:
     lab.picture("files")
 
 
-def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab) -> None:
+def test_chat_in_a_cell_inserts_code_below_the_active_cell(chat: Cell, lab: Lab) -> None:
     """The active cell is the one whose chat is clicked; one Undo removes the code."""
     say(chat, "/say ```python\nprint(6 * 7)\n```")
     answered(chat, "print")
@@ -266,7 +265,7 @@ def test_code_goes_from_a_cells_chat_below_the_active_cell(chat: Cell, lab: Lab)
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(3)
 
 
-def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
+def test_find_goes_to_matching_turns_of_the_conversation(chat: Cell, lab: Lab) -> None:
     """Ctrl+F opens it; Enter goes to a match; Escape closes it."""
     for word in ("alpha", "beta", "alpha again"):
         say(chat, f"/say {word}")
@@ -283,7 +282,7 @@ def test_words_are_found_in_the_conversation(chat: Cell, lab: Lab) -> None:
     expect(field).to_have_count(0)
 
 
-def test_a_turn_that_failed_is_sent_again(chat: Cell) -> None:
+def test_failed_turn_can_be_sent_again(chat: Cell) -> None:
     """The opened error shows the cause; its button sends the message again, to a new agent process."""
     say(chat, "/crash")
     again = chat.button("Send again")

@@ -14,7 +14,7 @@ petals.describe()"""
 EXAMPLES = ["Explain @cell:1", "Plot @petals by species", "Fix the last error: @error"]
 
 
-def test_an_empty_chat_opens_wide_and_offers_examples_of_the_notebook(lab: Lab, side: Side) -> None:
+def test_empty_chat_opens_wide_with_examples_from_the_notebook(lab: Lab, side: Side) -> None:
     """A click or key puts one into the box without sending; the sidebar can start a kernel."""
     lab.open("first.ipynb", notebook(TABLE, "petals.colour", kernel="ipykernel7"))
     lab.run_cells(2)

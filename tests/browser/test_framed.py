@@ -39,9 +39,7 @@ class Framed:
         return self.page.frame_locator("iframe").nth(index).locator(".view")
 
 
-def test_chat_and_live_answers_when_outputs_are_in_sandboxed_frames_work_as_in_vs_code_and_colab(
-    profile: BrowserContext, server: Server
-) -> None:
+def test_chat_and_live_answers_work_in_sandboxed_output_frames(profile: BrowserContext, server: Server) -> None:
     """Prompts, questions, a part loaded on demand, and the saved text; without storage or a notebook."""
     for kind in ("webview", "output"):
         framed = Framed(profile.new_page(), server, kind)

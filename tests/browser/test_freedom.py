@@ -25,7 +25,7 @@ def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
         assert serious(lab.page) == []
 
 
-def test_a_freedom_is_chosen_in_place_and_counts_for_the_card_that_waits(lab: Lab, kernelspecs: Path) -> None:
+def test_freedom_choice_answers_the_waiting_permission_request(lab: Lab, kernelspecs: Path) -> None:
     """By mouse, then by keyboard; the turn continues."""
     lab.open("freedom.ipynb", notebook("x = 1", kernel="ipykernel7"))
     lab.run_cells(1)

@@ -41,7 +41,7 @@ def expect_menu_in_place(row: Locator) -> None:
     more.page.keyboard.press("Escape")
 
 
-def test_conversations_of_an_earlier_kernel_are_searched_previewed_opened_and_deleted(lab: Lab) -> None:
+def test_history_searches_opens_and_deletes_old_conversations(lab: Lab) -> None:
     """By keyboard if possible; a deletion can be undone for a while, then it is final."""
     cells = (EARLIER, "import agentnb\nagentnb.chat()", LEFT)
     lab.open("history.ipynb", notebook(*cells, kernel="ipykernel7"))

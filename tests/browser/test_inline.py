@@ -73,7 +73,7 @@ def wish(lab: Lab, at: int, text: str) -> None:
     lab.page.keyboard.press("Enter")
 
 
-def test_cell_is_edited_from_a_prompt_in_it_with_one_decision(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
+def test_prompt_in_a_cell_edits_it_with_one_decision(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
     """The agent's own change is the cell's difference; code from an answer is inserted and can be undone."""
     document = opened(lab, "edited.ipynb", agent, "a = 1\nprint(a)", "")
     lab.cell(1).run()
@@ -135,7 +135,7 @@ def _prompt_stays_where_the_user_wants_it(lab: Lab) -> None:
     lab.page.keyboard.press("Control+Alt+Shift+y")
 
 
-def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
+def test_cell_shows_why_an_edit_failed(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
     """A failed agent, an answer without code, a conflict, stop, a deleted cell."""
     opened(lab, "failing.ipynb", agent, "x = 1", "y = 2")
     agent.will({"fail": "The model is overloaded."})
@@ -181,7 +181,7 @@ def test_what_goes_wrong_with_an_edit_is_said_in_the_cell(lab: Lab, agent: Agent
     lab.expect_in_kernel("session.chat.turns[-1].state", "cancelled")
 
 
-def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missing(
+def test_first_edit_starts_the_default_agent_or_reports_none(
     open_lab: Callable[[], Lab], models: Models, kernelspecs: Path, tmp_path: Path
 ) -> None:
     """Without the sidebar. The kernel has separate files: the last used agent is the default."""
@@ -206,7 +206,7 @@ def test_first_edit_of_a_notebook_starts_the_default_agent_or_says_what_is_missi
     lab.expect_in_kernel(f"[each.spec.name for each in {host}.conversations.values()]", ["local"])
 
 
-def test_edit_waits_for_a_busy_kernel_and_says_so(lab: Lab, kernelspecs: Path, tmp_path: Path) -> None:
+def test_edit_waits_for_a_busy_kernel_and_shows_why(lab: Lab, kernelspecs: Path, tmp_path: Path) -> None:
     """On a kernel without subshells."""
     if not (kernelspecs / "kernels/ipykernel6").exists():
         pytest.skip("no ipykernel6: `make test-kernel` makes it")
@@ -234,9 +234,7 @@ def comment(lab: Lab, at: int, text: str, *keys: str) -> None:
     expect(form(lab)).to_have_count(0)
 
 
-def test_comments_on_lines_go_with_the_next_message_and_survive_a_reload(
-    lab: Lab, agent: Agent, kernelspecs: Path
-) -> None:
+def test_line_comments_survive_a_reload_and_are_sent(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
     """Added, edited, removed by keyboard; a changed line is marked; the message has cell, lines and code."""
     opened(lab, "commented.ipynb", agent, "a = 1\nb = 2\nprint(a)", "c = 3", "d = 4")
     lab.cell(1).run()
@@ -308,7 +306,7 @@ MANY = """() => {
 }"""
 
 
-def test_thousand_comments_do_not_slow_the_page(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
+def test_page_shows_and_sends_a_thousand_comments(lab: Lab, agent: Agent, kernelspecs: Path) -> None:
     """Fifty are listed, each line has one mark, and all go with one message."""
     cell = "\n".join(f"line_{number} = 1" for number in range(20))
     opened(lab, "many.ipynb", agent, *[cell] * 25)
@@ -342,9 +340,7 @@ def completes(lab: Lab, models: Models, kernelspecs: Path) -> Iterator[Lab]:
     completing.end(lab)
 
 
-def test_completion_is_grey_text_that_tab_takes_and_typing_or_deleting_the_cell_drops(
-    completes: Lab, models: Models
-) -> None:
+def test_tab_accepts_grey_completion_and_typing_cancels_it(completes: Lab, models: Models) -> None:
     """In JupyterLab's inline completer; deleting the cell ends the request to the model."""
     lab, grey = completes, completes.page.locator(".jp-GhostText")
     lab.cell(1).write("# fills: total = 1\n")

@@ -13,7 +13,7 @@ from tests.browser.side import Side
 from tests.unit.agent.installers import make_installers
 
 
-def test_an_agent_is_installed_from_the_list_and_answers(lab: Lab, side: Side, tmp_path: Path) -> None:
+def test_agent_list_installs_an_agent_that_answers(lab: Lab, side: Side, tmp_path: Path) -> None:
     """By npm as a test program; nothing runs before the user has seen the command and agreed."""
     folder = make_installers(tmp_path / "path", "npm")
     environment = {"PATH": str(folder), "AGENTNB_DATA_DIR": str(tmp_path), "INSTALLER_PREFIX": str(tmp_path / "prefix")}

@@ -95,7 +95,7 @@ def pair(lab: Lab, side: Side, press: Press) -> None:
         assert "pair it again" in client.call("variables")
 
 
-def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(lab: Lab, kernelspecs: Path) -> None:
+def test_jupyterlab_switches_access_and_pairing_by_mouse(lab: Lab, kernelspecs: Path) -> None:
     """The agent has the switch's access; a terminal program works while the kernel is paired."""
     lab.open("access.ipynb", notebook(CELL, kernel="ipykernel7"))
     lab.run_cells(1)
@@ -106,7 +106,7 @@ def test_kernel_access_and_a_terminal_agent_are_switched_by_mouse_in_jupyterlab(
 
 
 @pytest.mark.notebook7
-def test_kernel_access_and_a_terminal_agent_are_switched_by_keyboard_in_notebook_7(lab: Lab, kernelspecs: Path) -> None:
+def test_notebook_7_switches_access_and_pairing_by_keyboard(lab: Lab, kernelspecs: Path) -> None:
     classic = Classic(lab)
     classic.open("access7.ipynb", CELL)
     lab.run_cells(1)

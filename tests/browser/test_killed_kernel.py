@@ -44,9 +44,7 @@ def all_changes_are_rejected_and_accepted_by_their_keys(lab: Lab, side: Side) ->
     expect_sources(lab, AFTER)
 
 
-def test_proposals_whose_kernel_is_killed_go_unapplied_and_the_message_can_be_sent_again(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_killed_kernel_drops_proposals_and_offers_send_again(lab: Lab, kernelspecs: Path) -> None:
     """An answer that the dead kernel did not get has no effect."""
     del kernelspecs
     lab.open("killed.ipynb", notebook(SETUP, "a = 1\nprint(a)", PROCESS, kernel="ipykernel7"))

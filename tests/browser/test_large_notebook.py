@@ -70,7 +70,7 @@ def fixing(lab: Lab) -> Locator:
     return lab.panel.get_by_role("button", name="Fix with agent", exact=True)
 
 
-def test_large_notebook_and_doubled_ids_when_fixed_reviewed_and_mentioned_stay_usable(lab: Lab, side: Side) -> None:
+def test_large_notebook_and_duplicate_cell_ids_stay_usable(lab: Lab, side: Side) -> None:
     cells = [f"value_{number} = {number}" for number in range(CELLS)]
     cells[0], cells[FAILING] = SETUP, FAIL
     lab.open("large.ipynb", notebook(*cells, kernel="ipykernel7"))

@@ -111,7 +111,7 @@ def test_buttons_at_200_percent_zoom_are_on_the_screen(show: Show, scene: str, s
 
 
 @pytest.mark.parametrize("scene", ["tools", "changes-review"])
-def test_a_chat_however_narrow_is_never_wider_than_its_place(show: Show, scene: str) -> None:
+def test_chat_is_never_wider_than_a_narrow_page(show: Show, scene: str) -> None:
     expect_no_wider(show(scene, **ZOOMED))
 
 
@@ -122,7 +122,7 @@ def expect_no_wider(page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_undo_of_a_closed_conversation_is_one_line(show: Show) -> None:
+def test_undo_button_of_a_closed_conversation_fits_one_line(show: Show) -> None:
     page = show("many-tabs", width=640)
     page.get_by_role("tab", selected=True).press("Delete")
     page.evaluate(
@@ -145,7 +145,7 @@ def test_undo_of_a_closed_conversation_is_one_line(show: Show) -> None:
         assert off_screen(page, ".banner button") == []
 
 
-def test_tabs_without_room_have_a_list_that_names_each(show: Show) -> None:
+def test_tabs_that_do_not_fit_get_a_list_of_all_conversations(show: Show) -> None:
     """Tabs that fit have no list; the list opens a far conversation, and scrolls to its tab."""
     assert show("empty", width=1200).get_by_role("button", name="All ").count() == 0
     page = show("many-tabs", width=640)
@@ -158,7 +158,7 @@ def test_tabs_without_room_have_a_list_that_names_each(show: Show) -> None:
     assert off_screen(page, "[role=tab][aria-selected=true]") == []
 
 
-def test_thinking_while_it_grows_keeps_its_height_and_shows_its_end(show: Show) -> None:
+def test_growing_thinking_box_keeps_its_height_and_shows_its_end(show: Show) -> None:
     page = show("thinking")
     box = page.locator(".thinking")
     expect(box).to_be_visible()
@@ -179,7 +179,7 @@ def test_thinking_while_it_grows_keeps_its_height_and_shows_its_end(show: Show) 
     assert box.evaluate(height) == before
 
 
-def test_a_fold_longer_than_the_chat_opens_with_its_head_in_sight(show: Show) -> None:
+def test_fold_taller_than_the_chat_opens_with_its_head_visible(show: Show) -> None:
     """The chat stops following its end, and follows again when the fold is closed."""
     page = show("tools", height=420)
     page.evaluate(
@@ -205,7 +205,7 @@ def test_a_fold_longer_than_the_chat_opens_with_its_head_in_sight(show: Show) ->
 
 
 @pytest.mark.parametrize("scene", ["permission", "permission-critical"])
-def test_the_card_of_a_shell_line_is_three_lines_with_few_controls(show: Show, scene: str) -> None:
+def test_shell_permission_card_has_three_lines_and_few_controls(show: Show, scene: str) -> None:
     page = show(scene, width=420)
     card = page.locator(".tool.is-pending-confirmation")
     box = card.bounding_box()
@@ -228,9 +228,7 @@ def open_list(page: Page) -> Locator:
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_the_list_of_a_card_is_not_under_the_pointer_and_the_first_click_on_reject_counts(
-    show: Show, width: int, height: int
-) -> None:
+def test_permission_menu_avoids_the_pointer_and_reject_works(show: Show, width: int, height: int) -> None:
     """A hurried second click would choose a permanent option."""
     page = show("permission-wider", width=width, height=height)
     card = open_list(page)
@@ -245,7 +243,7 @@ def test_the_list_of_a_card_is_not_under_the_pointer_and_the_first_click_on_reje
     assert [action["approved"] for action in page.evaluate("store.sent.map((one) => one[1])")] == [False]
 
 
-def test_the_list_of_a_card_below_a_cell_is_seen_whole(show: Show) -> None:
+def test_permission_menu_below_a_cell_is_fully_visible(show: Show) -> None:
     """Little space is above the card: the list scrolls and is not cut off."""
     page = show("turn-permission")
     open_list(page)

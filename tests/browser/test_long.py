@@ -21,7 +21,7 @@ for n in range(64):
 session"""
 
 
-def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs: object) -> None:
+def test_large_output_is_cut_and_shows_all_on_demand(lab: Lab, kernelspecs: object) -> None:
     """The last line loads with "Show all"; the change is compared; the picture has its pixels."""
     lab.open("large.ipynb", notebook(SESSION, kernel="ipykernel7"))
     cell = lab.cell(0)
@@ -51,7 +51,7 @@ def test_large_output_is_shown_in_part_and_whole_on_demand(lab: Lab, kernelspecs
     lab.picture("large-content")
 
 
-def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> None:
+def test_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> None:
     """The others load on demand, once each, in order."""
     lab.open("long-chat.ipynb", notebook(MANY, "session", kernel="ipykernel7"))
     first = lab.cell(0)
@@ -72,7 +72,7 @@ def test_a_long_chat_opens_with_its_latest_turns_after_a_reload(lab: Lab) -> Non
     expect(answers).to_have_text([f"answer {number}" for number in range(64)])
 
 
-def test_a_new_kernel_offers_what_the_notebook_had_open(lab: Lab) -> None:
+def test_new_kernel_offers_the_earlier_conversation(lab: Lab) -> None:
     """A click restores the conversation with its transcript, and the user continues it."""
     first = "import agentnb\nsession = agentnb.start()\nsession.prompt('/say remember me').wait()\nsession"
     lab.open("again.ipynb", notebook(first, "import agentnb\nagentnb.chat()", kernel="ipykernel7"))

@@ -133,12 +133,12 @@ def ratio(events: list[dict[str, Any]]) -> float:
 
 
 @pytest.mark.parametrize("case", AT_ONCE, ids=" ".join)
-def test_a_text_of_2_mb_when_it_comes_at_once_makes_no_long_task(view: Page, case: tuple[str, str, str]) -> None:
+def test_text_of_2_mb_at_once_makes_no_long_task(view: Page, case: tuple[str, str, str]) -> None:
     """No task is longer than the reference: 100 ms on an ordinary processor."""
     assert any(longest_task(view, case, SIZE) < 1 for _ in range(RUNS))
 
 
 @pytest.mark.parametrize("case", STREAMED, ids=" ".join)
-def test_a_text_of_300_kb_when_it_streams_makes_no_long_task(view: Page, case: tuple[str, str, str]) -> None:
+def test_streamed_text_of_300_kb_makes_no_long_task(view: Page, case: tuple[str, str, str]) -> None:
     """The last block stays short for any length of text."""
     assert any(longest_task(view, case, STREAMED_SIZE, PIECES) < 1 for _ in range(RUNS))

@@ -51,7 +51,7 @@ def look(lab: Lab, cell: Cell, name: str) -> None:
         lab.picture(f"{name}-{theme.lower()}-{width}")
 
 
-def test_a_loops_ledger_is_shown_while_it_runs_and_an_interrupt_stops_it(lab: Lab) -> None:
+def test_loop_shows_its_ledger_and_stops_on_interrupt(lab: Lab) -> None:
     """Kept results stay, other tries leave nothing; the ledger is in the notebook's file."""
     lab.open("loop.ipynb", notebook(SETUP, LOOP, kernel="ipykernel7"))
     lab.run_cells(1)

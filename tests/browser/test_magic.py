@@ -19,7 +19,7 @@ def opened(lab: Lab, name: str, kernel: str, *cells: str) -> list[Cell]:
     return [lab.cell(index) for index in range(1, len(cells) + 1)]
 
 
-def test_an_answer_streams_and_clicks_allow_reject_and_stop_while_the_cell_runs(lab: Lab, kernel_name: str) -> None:
+def test_running_cell_streams_and_takes_allow_reject_and_stop(lab: Lab, kernel_name: str) -> None:
     """Text streams and clicks work while the cell runs; afterwards the answer is plain markdown."""
     cells = ("%agent /slow 100000 20", "%agent /ask edit", "%agent /ask execute", "%agent /hang")
     streaming, allowed, rejected, silent = opened(lab, "clicks", kernel_name, *cells)
@@ -51,7 +51,7 @@ def test_an_answer_streams_and_clicks_allow_reject_and_stop_while_the_cell_runs(
     silent.expect_static(SILENT)
 
 
-def test_cells_keep_their_own_turns_and_an_interrupt_ends_one_with_a_clean_line(lab: Lab, kernel_name: str) -> None:
+def test_each_cell_keeps_its_turn_and_interrupt_prints_one_line(lab: Lab, kernel_name: str) -> None:
     """Each prompt ends in its own cell, also in the background; an interrupt drops the queued."""
     cells = (
         "%agent /say the first answer",
@@ -85,7 +85,7 @@ def test_cells_keep_their_own_turns_and_an_interrupt_ends_one_with_a_clean_line(
     after.expect_text("False")
 
 
-def test_the_answer_outlives_the_kernel(lab: Lab, kernelspecs: object) -> None:
+def test_saved_answers_stay_readable_in_a_new_kernel(lab: Lab, kernelspecs: object) -> None:
     """After a restart prompts work as before; in a new kernel the answers are still readable."""
     first_cell, talked = opened(lab, "reopen", "ipykernel7", "%agent /say before", "")
     first_cell.run()

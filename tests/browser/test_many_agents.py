@@ -15,7 +15,7 @@ from tests.browser.side import Side
 from tests.conftest import ROOT
 
 
-def test_one_of_forty_agents_and_one_of_200_models_are_found_by_keyboard(lab: Lab, tmp_path: Path) -> None:
+def test_keyboard_finds_one_of_40_agents_and_one_of_200_models(lab: Lab, tmp_path: Path) -> None:
     """The list stays in the window, scrolls, and has a search; an unknown name gets a message."""
     agents = tmp_path / "agents"
     agents.mkdir()

@@ -82,7 +82,7 @@ def marimo(home: Path, tmp_path: Path) -> Iterator[str]:
         left.kill()
 
 
-def test_marimo_shows_the_chat_and_a_turn_and_hears_clicks_and_words(marimo: str, profile: BrowserContext) -> None:
+def test_marimo_shows_the_chat_and_takes_clicks_and_prompts(marimo: str, profile: BrowserContext) -> None:
     """A turn's question in a cell's output is answered there; a prompt in the chat gets an answer."""
     page = profile.new_page()
     page.goto(marimo)

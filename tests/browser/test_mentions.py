@@ -28,7 +28,7 @@ COLOUR = """async (image) => {
 }"""
 
 
-def test_selected_code_and_an_output_are_added_to_the_chat_and_go_to_the_agent(lab: Lab, side: Side) -> None:
+def test_selection_and_output_are_mentioned_and_sent(lab: Lab, side: Side) -> None:
     drawing = HOSTILE.format(act="top.acted = true", away="http://elsewhere.invalid")
     svg = f"from IPython.display import SVG\nSVG({drawing!r})"
     lab.open("added.ipynb", notebook(DRAW, "threshold = 5", svg, kernel="ipykernel7"))
@@ -82,7 +82,7 @@ def an_svg_with_scripts_goes_as_a_picture_and_nothing_of_it_acts(lab: Lab, side:
     assert elsewhere == []
 
 
-def test_a_variable_of_the_debuggers_list_is_added_to_the_chat(lab: Lab, side: Side, kernelspecs: Path) -> None:
+def test_debugger_variable_is_added_to_the_chat(lab: Lab, side: Side, kernelspecs: Path) -> None:
     spec = json.loads((kernelspecs / "kernels/ipykernel7/kernel.json").read_text(encoding="utf-8"))
     (kernelspecs / "kernels/debugged").mkdir()
     described = json.dumps({**spec, "display_name": "debugged", "metadata": {"debugger": True}})

@@ -74,7 +74,6 @@ class Away:
         self.stop = self.side.chat.get_by_role("button", name="Stop", exact=True)
 
     def in_kernel(self, expression: str) -> None:
-        """Evaluates an expression in the kernel."""
         assert self.page.evaluate(IN_KERNEL, ["waits.ipynb", expression]) == "ok"
 
     def allow(self) -> None:
@@ -109,7 +108,7 @@ def away(context: BrowserContext, server: Server) -> Iterator[Away]:
     server.end_sessions()
 
 
-def test_who_looks_elsewhere_is_notified_and_a_click_leads_to_the_conversation(away: Away, desktop: Desktop) -> None:
+def test_hidden_chat_notifies_and_a_click_opens_the_conversation(away: Away, desktop: Desktop) -> None:
     """After opt-in and the browser's permission; each question once, until its answer, in fixed text."""
     away.lab.cell(0).run()
     away.lab.cell(0).expect_done()

@@ -37,7 +37,7 @@ def sides(lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path) -> tuple[Sid
     return first, second
 
 
-def test_a_card_is_answered_once_for_good_and_taken_back_in_two_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
+def test_permission_answers_and_revocations_reach_both_windows(lab: Lab, sides: tuple[Side, Side]) -> None:
     """Three lines high; a permanent answer names its scope; a preview moves nothing."""
     first, second = sides
     first.resize(420)

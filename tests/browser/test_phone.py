@@ -134,7 +134,7 @@ def open_panel(side: Side) -> Locator:
     return panel
 
 
-def test_questions_are_answered_from_two_phones_and_the_notebook(
+def test_two_phones_and_the_notebook_answer_the_same_requests(
     lab: Lab, open_phone: Callable[[str], Phone], kernelspecs: object
 ) -> None:
     """A tap allows once; an answer removes the card everywhere; unpairing and a restart end it."""
@@ -195,7 +195,7 @@ def test_questions_are_answered_from_two_phones_and_the_notebook(
     lab.expect_in_kernel("1 + 1", 2)  # a starting kernel cannot be ended
 
 
-def test_phone_comes_back_after_its_network_was_cut(
+def test_phone_reconnects_after_its_network_was_cut(
     lab: Lab, open_phone: Callable[[str], Phone], relay: Relay, kernelspecs: object
 ) -> None:
     """Through a server in between, under its name; later questions are there after the cut."""

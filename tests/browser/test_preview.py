@@ -28,7 +28,7 @@ len(words)"""
 LOOKS = (("Light", 1_200), ("Dark", 320))
 
 
-def test_code_is_previewed_on_its_card_and_done_as_previewed(lab: Lab, kernelspecs: Path) -> None:
+def test_permission_card_previews_what_the_code_will_do(lab: Lab, kernelspecs: Path) -> None:
     """The card shows variables, the file's diff and printed text, as text; nothing runs until the user allows it."""
     del kernelspecs
     file = lab.server.folder / "previewed.txt"

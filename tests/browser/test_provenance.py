@@ -41,7 +41,7 @@ def card(lab: Lab) -> Locator:
     return lab.page.get_by_role("tooltip")
 
 
-def test_mark_says_who_wrote_the_lines_and_leads_to_the_turn(lab: Lab, kernelspecs: Path) -> None:
+def test_author_mark_names_the_author_and_opens_the_turn(lab: Lab, kernelspecs: Path) -> None:
     """Hover, keyboard and click; the user's edits; a closed conversation; light and dark, wide and narrow."""
     document = notebook(SETUP, "import math\nx = 1", "print(x)", kernel="ipykernel7")
     document.cells[0].metadata["tags"] = ["skip-execution"]
@@ -99,9 +99,7 @@ TAKEN = "total = sum(range(100))\nprint(total)"
 REPLACING = "import math\nx = math.sqrt(2)"
 
 
-def test_code_that_is_taken_from_an_answer_is_the_agents_and_marks_are_there_before_the_chat_is(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_code_inserted_from_an_answer_is_marked_as_the_agents(lab: Lab, kernelspecs: Path) -> None:
     """*Insert below* and *Replace the active cell*; in a new kernel, the log knows the author."""
     del kernelspecs
     setup = f"{SETUP}\nagentnb.settings().set('provenance_in_notebook', False)"
@@ -138,7 +136,7 @@ def _cards_name_the_turns(lab: Lab) -> None:
         lab.page.keyboard.press("Escape")
 
 
-def test_notebook_that_says_who_wrote_its_cells_is_marked_when_it_is_opened_without_a_kernel(lab: Lab) -> None:
+def test_saved_author_marks_show_without_a_kernel(lab: Lab) -> None:
     """A cell with unchanged lines, one edited since, and invalid metadata, which marks nothing."""
     document = notebook(TAKEN, f"{TAKEN}\nx = 1", "y = 2", kernel="nothing")
     document.metadata["kernelspec"]["language"] = "nothing"

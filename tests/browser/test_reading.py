@@ -27,7 +27,7 @@ STEPS = [
 ]
 
 
-def test_answers_and_code_are_read_in_the_notebook(lab: Lab, kernelspecs: Path) -> None:
+def test_formulas_and_diagrams_are_drawn_and_code_can_be_stopped(lab: Lab, kernelspecs: Path) -> None:
     """An agent cell is text, its kept formulas are typeset, a diagram is drawn, stop ends only the code."""
     ask = "%%agent -n\n/say It isn't \\(x_1 < 2\\), nor [\\(y_2\\)]"
     lab.open("read.ipynb", notebook(SETUP, ask, kernel="ipykernel7"))

@@ -34,9 +34,7 @@ UNANSWERED = re.compile(r"The kernel (isn't responding|is running a cell)")
 
 
 @pytest.mark.usefixtures("kernelspecs")
-def test_turn_with_a_kernel_behind_a_gateway_asks_here_and_writes_files_there(
-    server: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_gateway_turn_asks_in_the_page_and_writes_remote_files(server: Server, lab_on: Callable[[Server], Lab]) -> None:
     """By %agent in a cell; the chat opens afterwards."""
     lab = lab_on(server)
     lab.open("far.ipynb", notebook(BEGIN, "%agent /write notes.txt hello", kernel="ipykernel7"))
@@ -53,9 +51,7 @@ def test_turn_with_a_kernel_behind_a_gateway_asks_here_and_writes_files_there(
 
 
 @pytest.mark.usefixtures("kernelspecs")
-def test_cell_that_an_agent_behind_a_gateway_proposes_is_accepted_in_the_page(
-    server: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_page_accepts_a_cell_proposed_behind_a_gateway(server: Server, lab_on: Callable[[Server], Lab]) -> None:
     """The notebook is here, the agent there: its change is accepted and saved here, runs there."""
     lab = lab_on(server)
     lab.open("changed.ipynb", notebook(SETUP, "a = 1\nprint(a)", kernel="ipykernel7"))
@@ -76,7 +72,7 @@ def test_cell_that_an_agent_behind_a_gateway_proposes_is_accepted_in_the_page(
 
 @pytest.mark.usefixtures("kernelspecs")
 @pytest.mark.parametrize("tries", [100, 0])
-def test_gateway_that_drops_in_mid_turn_is_said_and_nothing_is_lost_when_it_is_back(
+def test_gateway_drop_in_a_turn_is_reported_and_loses_nothing(
     server: Server, lab_on: Callable[[Server], Lab], relay: Relay
 ) -> None:
     """The server reconnects, or gives up at once (usually after half a minute): then the page makes it connect."""
@@ -96,7 +92,7 @@ def test_gateway_that_drops_in_mid_turn_is_said_and_nothing_is_lost_when_it_is_b
 
 @pytest.mark.usefixtures("kernelspecs")
 @pytest.mark.parametrize("tries", [0])
-def test_cell_that_ends_while_the_gateway_is_gone_keeps_the_chat_from_nothing(
+def test_chat_works_after_a_cell_ended_during_a_gateway_drop(
     server: Server, lab_on: Callable[[Server], Lab], relay: Relay
 ) -> None:
     """JupyterLab never learns that the cell ended, and may show the kernel as busy forever."""
@@ -116,7 +112,7 @@ def test_cell_that_ends_while_the_gateway_is_gone_keeps_the_chat_from_nothing(
 
 
 @pytest.mark.usefixtures("kernelspecs")
-def test_connection_that_the_kernel_no_longer_reads_is_made_anew(
+def test_page_replaces_a_connection_the_kernel_no_longer_reads(
     server: Server, lab_on: Callable[[Server], Lab], home: Path
 ) -> None:
     """As after a gateway kept two connections of a page: the kernel reads one, the page has the other."""

@@ -37,7 +37,7 @@ REVOKE = """async (isFirst) => {
 
 
 @pytest.mark.parametrize("in_new", [False, True])
-def test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box(lab: Lab, side: Side, in_new: bool) -> None:
+def test_message_sent_during_a_restart_is_not_lost(lab: Lab, side: Side, in_new: bool) -> None:
     """Also in the new kernel's box at its first moment: the message goes to the reopened conversation."""
     lab.open("around.ipynb", notebook("x = 1", kernel="ipykernel7"))
     side.open()
@@ -58,7 +58,7 @@ def test_a_message_sent_around_a_restart_is_in_its_conversation_or_its_box(lab: 
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_grant_revoked_around_a_restart_is_gone_or_still_listed(lab: Lab, side: Side, is_first: bool) -> None:
+def test_grant_list_is_correct_after_a_revoke_during_a_restart(lab: Lab, side: Side, is_first: bool) -> None:
     """The list and the agent's permissions agree."""
     lab.open("revoked.ipynb", notebook("x = 1", kernel="ipykernel7"))
     side.open()

@@ -20,7 +20,7 @@ ATTACK = " ".join(
 )
 
 
-def test_a_hostile_answer_runs_nothing(lab: Lab, kernelspecs: object) -> None:
+def test_scripts_in_an_answer_do_not_run(lab: Lab, kernelspecs: object) -> None:
     """Script, event attributes and script links stay text: live, saved, and reopened."""
     lab.open(
         "hostile.ipynb", notebook("%load_ext agentnb", f"%agent /say {ATTACK}", "%agent /markdown", kernel="ipykernel7")

@@ -25,7 +25,6 @@ BEFORE_ADVANCED = """(panel) => {
 
 
 def advanced(panel: Locator) -> None:
-    """Opens the advanced settings."""
     panel.get_by_text("Advanced", exact=True).click()
 
 
@@ -37,7 +36,7 @@ def _no_settings_left(home: Path) -> Iterator[None]:
         (config_folder() / name).unlink(missing_ok=True)
 
 
-def test_the_settings_page_the_editor_of_jupyterlab_and_the_file_hold_the_same_values(lab: Lab, side: Side) -> None:
+def test_settings_page_editor_and_file_show_the_same_values(lab: Lab, side: Side) -> None:
     """A change in one shows in the others; more freedom for agents needs a yes, and a no resets the editor."""
     lab.open("settings.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
@@ -93,7 +92,7 @@ def what_is_half_typed_in_the_editor_reaches_no_file(lab: Lab, panel: Locator, f
     expect(lab.page.locator(".jp-SettingsPanel")).to_have_count(0)
 
 
-def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Side) -> None:
+def test_custom_agent_is_added_answers_and_is_removed(lab: Lab, side: Side) -> None:
     """In the settings, by command and variable; the file has the value, the page hides it."""
     lab.open("own-agent.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
@@ -133,7 +132,7 @@ def test_an_agent_of_ones_own_is_added_answers_and_is_removed(lab: Lab, side: Si
     expect(side.chat.get_by_text("Still here.", exact=True)).to_be_visible()
 
 
-def test_the_first_screen_is_short_says_what_was_changed_and_works_by_keyboard_alone(lab: Lab, side: Side) -> None:
+def test_settings_screen_is_short_and_works_by_keyboard(lab: Lab, side: Side) -> None:
     """A tooltip names a value's source; the dot resets; a pasted megabyte is refused at once."""
     lab.open("calm-settings.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()

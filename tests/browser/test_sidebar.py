@@ -92,9 +92,7 @@ def deaf(kernelspecs: Path) -> str:
     return "ipykernel6"
 
 
-def test_one_click_opens_the_chat_without_any_code_and_a_reload_keeps_it(
-    lab: Lab, side: Side, kernel_name: str
-) -> None:
+def test_icon_opens_the_chat_without_code_and_a_reload_keeps_it(lab: Lab, side: Side, kernel_name: str) -> None:
     """The icon loads agentnb: the chat answers without any cell; a reload keeps even a running turn."""
     cells = ("import agentnb\nagentnb.sidebar()", "%agent /hang")
     lab.open(f"side-{kernel_name}.ipynb", notebook(*cells, kernel=kernel_name))
@@ -125,7 +123,7 @@ def test_one_click_opens_the_chat_without_any_code_and_a_reload_keeps_it(
     side.expect_chat()
 
 
-def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side) -> None:
+def test_sidebar_chat_returns_after_a_kernel_restart(lab: Lab, side: Side) -> None:
     """With the open conversation, its freedom and the draft, also an empty one; ``%agent`` works."""
     lab.open("side-restart.ipynb", notebook("%agent /say what is this?", kernel=KERNEL))
     side.open()
@@ -157,7 +155,7 @@ def test_the_chat_comes_back_after_a_restart_of_the_kernel(lab: Lab, side: Side)
     lab.picture("sidebar-agent-magic")
 
 
-def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:
+def test_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> None:
     """On a kernel with subshells the chat need not wait for the cell, which gets no execution events.
 
     Otherwise Matplotlib would show and close the cell's unfinished figure. After a reload it need not wait, either.
@@ -190,7 +188,7 @@ def test_the_chat_opens_while_a_cell_blocks_the_kernel(lab: Lab, side: Side) -> 
     lab.expect_in_kernel(f"ended > {answered}", value=True)
 
 
-def test_where_no_page_is_heard_the_sidebar_says_so_and_opens_afterwards(lab: Lab, side: Side, deaf: str) -> None:
+def test_sidebar_shows_a_notice_until_the_kernel_can_answer(lab: Lab, side: Side, deaf: str) -> None:
     """With ipykernel 6, a blocking cell and a reload nothing reaches the kernel; a notice helps."""
     lab.open("side-deaf.ipynb", notebook(BLOCKS, kernel=deaf))
     with lab.layout_saved("agentnb-sidebar"):
@@ -231,7 +229,7 @@ def test_each_notebook_has_its_own_chat(lab: Lab, side: Side) -> None:
     expect(side.panel.locator(".agentnb-chat-view")).to_have_count(0)
 
 
-def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: Side, bare: Path) -> None:
+def test_sidebar_shows_install_command_when_agentnb_is_missing(lab: Lab, side: Side, bare: Path) -> None:
     """The exact commands; a click puts one into a cell; once installed, the chat opens by itself."""
     lab.open("side-bare.ipynb", notebook(install(bare), kernel="bare"))
     side.open()
@@ -251,7 +249,7 @@ def test_where_agentnb_is_missing_the_sidebar_says_what_to_type(lab: Lab, side: 
     (bare / "agentnb").unlink()
 
 
-def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
+def test_code_runs_in_a_new_cell_below_the_active_cell(lab: Lab, side: Side) -> None:
     """The cell is below the active cell, with its output, and can be undone."""
     lab.open("side-run.ipynb", notebook("x = 20", kernel=KERNEL))
     lab.run_cells(1)
@@ -296,7 +294,7 @@ def test_code_is_run_in_a_cell_of_its_own(lab: Lab, side: Side) -> None:
     assert len(sources(lab)) == 2
 
 
-def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, side: Side) -> None:
+def test_cell_changes_apply_at_once_unless_the_user_edited_them(lab: Lab, side: Side) -> None:
     """Like a turn's undo: delete, replace and insert at once; one Ctrl+Z reverts all of it."""
     lab.open("side-change.ipynb", notebook(CHANGE, "b = 1", "c = 1", kernel=KERNEL))
     side.open()
@@ -323,7 +321,7 @@ def test_cells_are_put_back_in_one_step_unless_the_user_changed_them(lab: Lab, s
     assert sources(lab)[1:] == ["b = 'mine'", "c = 1"]
 
 
-def test_the_kernel_knows_the_notebook_as_it_reads_now_and_mentions_mean_its_cells(lab: Lab, side: Side) -> None:
+def test_kernel_and_mentions_see_the_notebooks_current_text(lab: Lab, side: Side) -> None:
     """The active cell, its unsaved text and the selection, without running a cell; and who saves.
 
     Autosave saves through the notebook's context; the user's keys and menus run a command.
@@ -353,7 +351,7 @@ def test_the_kernel_knows_the_notebook_as_it_reads_now_and_mentions_mean_its_cel
     lab.expect_in_kernel(f"len({NOTEBOOK}.cells)", 2)
 
 
-def test_commands_stand_in_palette_and_menu_and_a_shortcut_goes_to_the_chat_and_back(lab: Lab, side: Side) -> None:
+def test_palette_menu_and_shortcut_open_the_sidebar(lab: Lab, side: Side) -> None:
     """The menu's mark follows the sidebar; Ctrl+Shift+O opens it, focuses its box, then the notebook again.
 
     The history opens from the palette while the sidebar is closed.
@@ -448,7 +446,7 @@ def code_goes_below_a_markdown_cell(lab: Lab) -> None:
     lab.page.keyboard.press("Escape")
 
 
-def test_the_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
+def test_sidebar_fits_every_width_and_theme(lab: Lab, side: Side) -> None:
     """From 300 px to wide, light, dark and high contrast: nothing is cut off, axe-core finds nothing serious."""
     lab.open("side-looks.ipynb", notebook("x = 1", kernel=KERNEL))
     side.open()
@@ -495,7 +493,6 @@ def nothing_moves_where_motion_is_reduced(lab: Lab, side: Side) -> None:
 
 @pytest.fixture(scope="module")
 def without_extension(profile: BrowserContext, server: Server, kernelspecs: Path) -> Iterator[Lab]:
-    """A page without our extension."""
     lab = new_lab(profile, server)
     network = profile.new_cdp_session(lab.page)
     network.send("Network.enable")
@@ -505,7 +502,7 @@ def without_extension(profile: BrowserContext, server: Server, kernelspecs: Path
     server.end_sessions()
 
 
-def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extension: Lab) -> None:
+def test_chat_shows_below_the_cell_without_the_extension(without_extension: Lab) -> None:
     """Without extension and sidecar the chat is below the cell, with the install command."""
     hidden = "import sys\nsys.modules['sidecar'] = None\nimport agentnb\nagentnb.sidebar()"
     lab = without_extension
@@ -518,7 +515,7 @@ def test_without_the_extension_the_chat_is_shown_and_the_reason(without_extensio
     lab.picture("sidebar-absent")
 
 
-def test_without_the_extension_sidecar_holds_the_chat(without_extension: Lab) -> None:
+def test_sidecar_holds_the_chat_without_the_extension(without_extension: Lab) -> None:
     """The ``sidecar`` package has its own right area."""
     lab = without_extension
     lab.open("side-sidecar.ipynb", notebook("import agentnb\nagentnb.sidebar()", kernel=KERNEL))

@@ -126,9 +126,7 @@ def test_python_and_the_palette_open_the_sidebar(classic: Classic, lab: Lab) -> 
     classic.side.expect_text("Fix the error in In [4]: @error:4")
 
 
-def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_what_to_install(
-    classic: Classic, lab: Lab, bare: Path
-) -> None:
+def test_shortcut_shows_install_command_when_agentnb_is_missing(classic: Classic, lab: Lab, bare: Path) -> None:
     """Ctrl+Shift+O, as in JupyterLab; the install command goes into a cell; after it the chat opens."""
     classic.open("classic-keys.ipynb", install(bare), kernel="bare")
     lab.cell(0).focus()
@@ -148,7 +146,7 @@ def test_the_shortcut_goes_there_and_back_and_a_kernel_without_agentnb_is_told_w
     (bare / "agentnb").unlink()
 
 
-def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(classic: Classic, lab: Lab) -> None:
+def test_chat_returns_after_a_restart_and_inserts_code(classic: Classic, lab: Lab) -> None:
     """With its conversation; a code block is inserted, run, put in place, each undone."""
     classic.open("classic-restart.ipynb", "x = 1")
     classic.button.click()
@@ -174,7 +172,7 @@ def test_the_chat_comes_back_after_a_restart_and_puts_code_into_the_notebook(cla
     assert sources(lab) == ["x = 1"]
 
 
-def test_selected_code_and_an_output_are_attached_by_keyboard_and_by_mouse(classic: Classic) -> None:
+def test_selection_and_output_are_attached_in_notebook_7(classic: Classic) -> None:
     """The shortcut and the output's context menu write the mentions; the keyboard opens their chips."""
     page, side = classic.page, classic.side
     draw = (

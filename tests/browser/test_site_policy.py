@@ -42,9 +42,7 @@ def policy(home: Path) -> Iterator[Path]:
     path.parent.rmdir()
 
 
-def test_the_message_is_in_the_empty_chat_locked_settings_are_locked_and_only_allowed_agents_are_offered(
-    lab: Lab, side: Side, policy: Path
-) -> None:
+def test_site_policy_shows_message_and_limits_settings_and_agents(lab: Lab, side: Side, policy: Path) -> None:
     lab.open("site.ipynb", notebook("1", kernel="ipykernel7"))
     side.open()
     side.expect_text("Agents work here for the physics group. Questions: platform@example.org")

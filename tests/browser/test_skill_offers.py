@@ -39,7 +39,7 @@ def armed(button: Locator) -> Locator:
     return button
 
 
-def test_skills_of_imported_packages_are_trusted_refused_and_revoked_in_the_chat(lab: Lab, kernelspecs: Path) -> None:
+def test_chat_trusts_refuses_and_revokes_package_skills(lab: Lab, kernelspecs: Path) -> None:
     """One line that opens; *Trust* by mouse, *Not now* and *Revoke* by keyboard; each question once."""
     install(lab.server.folder / "offered", "asking_trees", "trees-basics", "trees-plots")
     install(lab.server.folder / "offered", "asking_woods", "woods-basics")

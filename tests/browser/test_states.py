@@ -63,7 +63,6 @@ class Walk:
         self.keys.press("Enter")
 
     def choose(self, menu: str, item: str, key: str = "Shift+Tab") -> None:
-        """Chooses an item in a menu."""
         self.press(menu, key)
         self.chat.get_by_role("menu").wait_for(timeout=PATIENCE_MS)
         self.press(item, "ArrowDown")
@@ -72,7 +71,6 @@ class Walk:
         assert (state, serious(self.page)) == (state, [])
 
     def to_box(self) -> None:
-        """Moves the focus to the box."""
         go(self.page, "Message to")
 
     def rest(self) -> None:
@@ -166,7 +164,7 @@ class Walk:
         assert re.match("Turn$", self.page.evaluate(FOCUSED))
 
 
-def test_ten_states_of_the_chat_are_used_by_keyboard_alone_and_axe_finds_nothing(lab: Lab, kernelspecs: Path) -> None:
+def test_ten_chat_states_work_by_keyboard_and_pass_axe(lab: Lab, kernelspecs: Path) -> None:
     """From the idle box to going back; a closed element returns the focus."""
     folder = lab.server.folder / "states"
     folder.mkdir()

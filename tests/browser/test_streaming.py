@@ -70,7 +70,7 @@ def opened(lab: Lab) -> Cell:
     return cell
 
 
-def test_a_stream_leaves_the_selection_the_place_and_the_focus_in_peace(lab: Lab, kernelspecs: object) -> None:
+def test_streaming_keeps_selection_scroll_position_and_focus(lab: Lab, kernelspecs: object) -> None:
     """The selection in the growing paragraph stays; the page stays at the reader's scroll position."""
     chat = opened(lab)
     say(chat, LONG)

@@ -22,7 +22,7 @@ def group(side: Side, name: str) -> Locator:
     return side.chat.get_by_role("group", name=name, exact=True).get_by_role("button")
 
 
-def test_what_the_agent_suggests_is_clicked_into_the_box_and_goes_with_the_next_prompt(lab: Lab, side: Side) -> None:
+def test_suggestions_fill_the_box_and_vanish_after_the_prompt(lab: Lab, side: Side) -> None:
     """By mouse and by keyboard; a long one is cut, its tooltip has all."""
     lab.open("suggestions.ipynb", notebook(SETUP, kernel="ipykernel7"))
     lab.run_cells(1)

@@ -95,9 +95,7 @@ def untranslated(lab: Lab) -> list[str]:
     return [each for each in texts if not any(mark in each for mark in MARKS) and not OURS.match(each)]
 
 
-def test_every_message_on_the_main_screens_is_translated_and_none_is_cut(
-    foreign: Server, lab_on: Callable[[Server], Lab]
-) -> None:
+def test_main_screens_are_fully_translated_and_nothing_is_cut(foreign: Server, lab_on: Callable[[Server], Lab]) -> None:
     """The box, the menu, a question, the history and all settings, 420 pixels wide, with texts 40 % longer."""
     lab = lab_on(foreign)
     lab.open("language.ipynb", notebook(BEGIN, kernel="ipykernel7"))

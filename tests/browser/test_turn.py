@@ -67,7 +67,7 @@ RESTART_AND_SEND = """() => {
 }"""
 
 
-def test_a_turn_that_did_much_is_a_few_lines_at_rest(lab: Lab, side: Side) -> None:
+def test_turn_with_many_actions_folds_into_a_few_lines(lab: Lab, side: Side) -> None:
     """14 cells and a command are one line, which opens; copy, time and menu show on hover or focus."""
     turn = does(side, "Analyse it", "All fourteen cells are in place: they load, clean and plot the data.")
     turn.get_by_role("button", name="Undo", exact=True).wait_for(timeout=PATIENCE_MS)
@@ -143,7 +143,7 @@ def much_of_everything_keeps_the_page_alive(lab: Lab, side: Side) -> None:
     expect(side.box).to_have_value("")
 
 
-def test_a_conversation_goes_back_is_edited_and_cleared(lab: Lab, side: Side) -> None:
+def test_conversation_can_be_rewound_edited_and_cleared(lab: Lab, side: Side) -> None:
     """The message is in the box again; files go back if the user chooses it."""
     folder = lab.server.folder
     for name in ("one.txt", "two.txt", "three.txt"):
@@ -218,7 +218,7 @@ def a_conversation_that_is_cleared_stays_so_after_a_restart(lab: Lab, side: Side
     side.expect_text("after")
 
 
-def test_the_conversations_that_were_open_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:
+def test_open_conversations_are_tabs_again_after_a_restart(lab: Lab, kernelspecs: Path) -> None:
     """The last shown one is in front."""
     del kernelspecs
     begin = 'import agentnb\nfor word in ("one", "two"):\n    agentnb.start("eliza").prompt(f"/say {word}").wait()'

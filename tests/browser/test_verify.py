@@ -55,9 +55,7 @@ def mended(lab: Lab, name: str) -> None:
     expect(lab.panel.locator(".jp-CodeCell")).to_have_count(2)
 
 
-def test_notebook_is_verified_as_it_reads_in_the_editor_and_the_mark_is_stale_once_code_changes(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_verification_covers_unsaved_code_and_edits_make_it_stale(lab: Lab, kernelspecs: Path) -> None:
     """By keyboard, with the chat closed: unsaved code counts, Markdown does not; restored text is verified."""
     lab.open("verified.ipynb", notebook("x = 40", "print(x + 1)", kernel="ipykernel7"))
     lab.cell(1).write("print(x + 2)")
@@ -87,7 +85,7 @@ def test_notebook_is_verified_as_it_reads_in_the_editor_and_the_mark_is_stale_on
     mark.expect(re.compile("would fail: nowhere"))
 
 
-def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: Lab, kernelspecs: Path) -> None:
+def test_finding_opens_its_cell_and_the_agent_fixes_it(lab: Lab, kernelspecs: Path) -> None:
     """The message has the finding, folded; after the agent's turn the verification starts by itself."""
     mended(lab, "mended.ipynb")
     side = Side(lab.page)
@@ -133,9 +131,7 @@ def test_finding_leads_to_its_cell_and_is_mended_by_the_agent_and_verified(lab: 
     assert serious(lab.page) == []
 
 
-def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it_may(
-    lab: Lab, kernelspecs: Path
-) -> None:
+def test_agent_clears_outputs_interrupts_and_restarts_the_kernel(lab: Lab, kernelspecs: Path) -> None:
     """The turn's Undo restores outputs; a restart's card names what is lost, and it waits for the turn."""
     setup = SETUP.replace("mends_cells", "calls_kernel").replace('freedom="auto"', "kernel_tools=True")
     endless = "import time\nwhile True:\n    time.sleep(0.05)"
@@ -174,7 +170,7 @@ def test_agent_clears_outputs_interrupts_a_cell_and_restarts_the_kernel_where_it
     expect(side.chat.locator(".answer").last).to_contain_text("restarts", timeout=PATIENCE_MS)
 
 
-def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) -> None:
+def test_stopped_verification_can_start_again(lab: Lab, kernelspecs: Path) -> None:
     """It shows its progress; a stop restores the earlier result."""
     lab.open("stopped.ipynb", notebook("x = 1", WAITS, kernel="ipykernel7"))
     mark = toolbar(lab)
@@ -188,7 +184,7 @@ def test_verification_is_stopped_and_begins_anew(lab: Lab, kernelspecs: Path) ->
     mark.expect(VERIFIED)
 
 
-def test_verification_in_one_window_is_followed_in_the_other_and_is_stale_where_the_text_is_another(
+def test_verification_shows_in_both_windows_unless_text_differs(
     lab: Lab, open_lab: Callable[[], Lab], kernelspecs: Path
 ) -> None:
     """Each window can stop the other's run."""
@@ -227,8 +223,7 @@ def test_verification_in_one_window_is_followed_in_the_other_and_is_stale_where_
         mark.expect(re.compile("^Verif(?!ying)"))
 
 
-def test_kernel_without_agentnb_says_what_is_missing_where_it_is_mended(lab: Lab, bare: Path) -> None:
-    """The sidebar opens with its notice."""
+def test_verification_without_agentnb_opens_the_sidebar_notice(lab: Lab, bare: Path) -> None:
     lab.open("bare-verify.ipynb", notebook("x = 1", kernel="bare"))
     toolbar(lab).main.click()
     toolbar(lab).expect(re.compile("^Not verified: "))
@@ -236,7 +231,7 @@ def test_kernel_without_agentnb_says_what_is_missing_where_it_is_mended(lab: Lab
 
 
 @pytest.mark.notebook7
-def test_mark_in_notebook_7_leads_to_the_cell(lab: Lab, kernelspecs: Path) -> None:
+def test_verification_mark_in_notebook_7_leads_to_the_cell(lab: Lab, kernelspecs: Path) -> None:
     classic = Classic(lab)
     classic.open("verify7.ipynb", "x = 1", "print(nowhere)")
     mark = toolbar(lab)

@@ -19,7 +19,7 @@ STEPS = [
 ]
 
 
-def test_walkthrough_when_its_steps_are_gone_through_shows_and_marks_each_place(lab: Lab, kernelspecs: Path) -> None:
+def test_walkthrough_opens_and_marks_the_place_of_each_step(lab: Lab, kernelspecs: Path) -> None:
     """Next opens the file with the line selected; Back marks the cell again."""
     (lab.server.folder / "model.py").write_text(MODEL)
     lab.open("walked.ipynb", notebook(SETUP, "import model\nmodel.fit(4)", kernel="ipykernel7"))
