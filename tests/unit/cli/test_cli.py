@@ -44,7 +44,6 @@ def test_help_option_prints_the_command_summary(name: str) -> None:
 
 
 def test_agents_command_lists_every_known_agent() -> None:
-    """Lists every known agent with what to type."""
     done = run_agentnb("agents")
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}

@@ -45,7 +45,6 @@ class Follower:
 
 @pytest.fixture
 def follow(host: Host) -> Follow:
-    """Subscribes to change sets."""
     return lambda uri: host.loop.call(Follower, host, uri)
 
 

@@ -42,7 +42,6 @@ def ready(session: Session) -> str:
 
 
 def pending(session: Session) -> list[str]:
-    """Returns the tool calls that are pending."""
     active = session.chat.active_turn
     parts = active.response_parts if active is not None else ()
     calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
@@ -291,7 +290,6 @@ def test_updates_before_the_session_is_known_reach_its_state(open_session: Open)
 
 
 def test_updates_after_the_prompts_answer_reach_its_turn(host: Host, open_session: Open) -> None:
-    """The completed turn still gets the late text."""
     session = open_session("update_after_answer")
     turn = session.prompt("go")
     assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"

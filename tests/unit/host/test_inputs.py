@@ -137,7 +137,6 @@ def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session:
 
 
 def test_question_is_declined_when_no_user_is_attached(open_session: Open) -> None:
-    """Nothing waits forever."""
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([FORM])).wait(PATIENCE, check=False)
     assert json.loads(turn.text) == {"action": "decline"}

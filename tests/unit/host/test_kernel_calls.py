@@ -104,7 +104,6 @@ def test_code_that_differs_from_the_allowed_code_asks(talk: Talk, tools: Tools, 
 
 
 def test_same_code_asks_again_when_it_runs_twice(talk: Talk) -> None:
-    """An approval covers one run."""
     turn = talk.prompt(*steps({"ask": GEMINI}, RUN, {"end": 1}, RUN, {"end": 1}))
     talk.answer(talk.questions()[0], "yes")
     assert ended_with(talk, turn, lambda card: "reject" in ids(card), "reject")[0] == ["yes", True, False]

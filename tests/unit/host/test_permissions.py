@@ -45,7 +45,6 @@ OPTIONS = [
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """The environment variables."""
     return {}
 
 
@@ -512,7 +511,6 @@ def test_approved_file_change_covers_no_other_change(host: Host, work: Path) -> 
 
 
 def test_approval_does_not_cover_a_call_changed_afterwards(host: Host, work: Path) -> None:
-    """An agent that changes its call after the answer needs a new one."""
     talk = Talk(host, work)
     request = permission("c1", title="List", kind="execute", rawInput={"command": "ls"})
     turn = talk.prompt(request)
