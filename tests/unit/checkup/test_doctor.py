@@ -25,7 +25,7 @@ from tests.unit.forked import run_agentnb
 FILES = ["log", "policy", "site policy", "cassette", "confinement"]
 
 
-def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -> None:
+def test_doctor_reports_jupyter_and_agents_as_json(kernelspecs: Path) -> None:
     """Versions, kernels, the front end, the files; also agents if named."""
     done = run_agentnb("doctor", "jupyter", "eliza", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
@@ -50,7 +50,7 @@ def test_jupyter_is_examined_and_told_as_a_table_or_as_json(kernelspecs: Path) -
     assert done.returncode == bool(wrong)
 
 
-def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
+def test_doctor_fails_and_names_a_broken_policy_file(tmp_path: Path) -> None:
     """The other checks still run."""
     (tmp_path / "policy.toml").write_text("[[rule", encoding="utf-8")
     done = run_agentnb("doctor", "jupyter", AGENTNB_CONFIG_DIR=str(tmp_path))
@@ -59,7 +59,7 @@ def test_what_is_wrong_fails_with_the_line_to_type(tmp_path: Path) -> None:
     assert "cassette" in done.stdout
 
 
-def test_python_shows_the_same_table() -> None:
+def test_doctor_function_returns_the_same_table() -> None:
     """The table of `agentnb.doctor()`, and so of `%agents doctor`."""
     table = agentnb.doctor("jupyter")
     assert [row.name for row in table if row.kind == "jupyter"][:2] == ["python", "agentnb"]
@@ -67,13 +67,13 @@ def test_python_shows_the_same_table() -> None:
     assert "%agent -a" not in repr(table)
 
 
-async def test_agents_alone_are_examined_alone() -> None:
+async def test_doctor_checks_only_the_named_agents() -> None:
     assert [row.name for row in await examine(["eliza"])] == ["eliza"]
     with pytest.raises(UnknownAgent):
         await examine(["jupyter", "elisa"])
 
 
-def test_an_agent_that_nobody_named_need_not_be_there() -> None:
+def test_missing_agent_fails_only_when_named() -> None:
     """Problems of Jupyter always count, named or not."""
     missing = Checkup(name="x", title="X", state="missing")
     assert [is_well(missing, named=named) for named in (True, False)] == [False, True]
@@ -82,7 +82,7 @@ def test_an_agent_that_nobody_named_need_not_be_there() -> None:
     assert is_well(msgspec.structs.replace(jupyter, state="absent"), named=True)
 
 
-def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
+def test_doctor_reports_that_jupyter_is_not_installed(tmp_path: Path) -> None:
     """In an environment with agentnb's code and little else."""
     for name in ("msgspec", "tomli"):  # Python 3.10 needs tomli
         if (spec := find_spec(name)) is not None and spec.origin is not None:
@@ -101,7 +101,7 @@ def test_without_any_jupyter_it_says_so(tmp_path: Path) -> None:
     assert rows["extension"]["state"] == "absent"
 
 
-def test_versions_are_held_against_what_agentnb_asks_for() -> None:
+def test_versions_are_compared_with_agentnbs_requirements() -> None:
     """In its own metadata."""
     versions = ranges()
     assert {*NEEDED, *PAGES} <= versions.keys()

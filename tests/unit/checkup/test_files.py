@@ -27,7 +27,7 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "log/sessions.db"
 
 
-def test_a_sound_log_is_ready_and_left_as_it_is(kept: Path) -> None:
+def test_valid_log_is_ready_and_stays_unchanged(kept: Path) -> None:
     before = kept.read_bytes()
     checkup = log(kept)
     assert (checkup.state, checkup.version) == ("ready", str(len(MIGRATIONS)))
@@ -35,14 +35,14 @@ def test_a_sound_log_is_ready_and_left_as_it_is(kept: Path) -> None:
     assert kept.read_bytes() == before
 
 
-def test_a_log_that_is_not_there_yet_or_off_is_no_fault(tmp_path: Path) -> None:
+def test_missing_or_disabled_log_is_not_an_error(tmp_path: Path) -> None:
     """Creates no file."""
     assert (log(None).state, log(None).todo) == ("absent", "unset AGENTNB_LOG")
     assert log(tmp_path / "a/b/sessions.db").state == "ready"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
+def test_unusable_log_is_reported(kept: Path, tmp_path: Path) -> None:
     """Not a database, from a newer agentnb, or without a folder."""
     (tmp_path / "file").write_bytes(b"not a database at all, " * 100)
     checkup = log(tmp_path / "file")
@@ -64,7 +64,9 @@ def test_a_log_that_cannot_be_used_is_told(kept: Path, tmp_path: Path) -> None:
     ],
     ids=["none", "good", "no TOML", "no policy"],
 )
-def test_the_policy_is_read(tmp_path: Path, text: str | None, state: str, message: str) -> None:
+def test_policy_check_reports_valid_and_broken_files(
+    tmp_path: Path, text: str | None, state: str, message: str
+) -> None:
     path = tmp_path / "policy.toml"
     if text is not None:
         path.write_text(text, encoding="utf-8")
@@ -73,7 +75,7 @@ def test_the_policy_is_read(tmp_path: Path, text: str | None, state: str, messag
     assert (str(path) in str(checkup.todo)) is (state == "broken")
 
 
-def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
+def test_cassette_check_reports_the_active_cassette(tmp_path: Path) -> None:
     """Replayed, recorded, missing or broken; or none."""
     path = tmp_path / "a.cassette.jsonl"
     played = Path(__file__).parents[3] / "notebooks/ci.cassette.jsonl"
@@ -110,7 +112,7 @@ def test_a_cassette_in_force_is_told(tmp_path: Path) -> None:
         ("no network", None, "broken", "Agents do not start: ", "agentnb settings confine off"),
     ],
 )
-def test_confinement_says_what_is_chosen_and_what_can_do_it(
+def test_confinement_check_reports_setting_and_method(
     chosen: str, way: str | None, state: str, message: str, todo: str | None
 ) -> None:
     """With the command to change it."""

@@ -36,7 +36,7 @@ def test_both_extensions_are_found(folder: Path, tmp_path: Path) -> None:
     assert states([tmp_path / "older", folder]) == [("extension", "old"), ("widgets", "ready")]
 
 
-def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(folder: Path, tmp_path: Path) -> None:
+def test_missing_or_unreadable_extension_is_reported(folder: Path, tmp_path: Path) -> None:
     own, widgets = examine_front([tmp_path / "none"], [], pages=True)
     assert (own.state, widgets.state) == ("missing", "missing")
     assert str(own.todo).endswith(f"-m pip install --force-reinstall --no-deps jupyter-agentnb=={__version__}")
@@ -55,7 +55,7 @@ def test_an_extension_that_is_missing_or_unreadable_is_told_with_what_to_type(fo
         (7, "ready", "ready"),
     ],
 )
-def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
+def test_disabled_extension_is_reported_with_enable_command(
     folder: Path, tmp_path: Path, disabled: Any, own: str, widgets: str
 ) -> None:
     """Whole or one of its plugins; unreadable settings are ignored."""
@@ -68,7 +68,7 @@ def test_an_extension_that_is_disabled_is_told_with_how_to_enable_it(
         assert str(checkups[0].todo).startswith("jupyter labextension enable agentnb")
 
 
-def test_without_a_page_here_there_is_nothing_to_find() -> None:
+def test_extensions_are_absent_when_there_is_no_jupyterlab() -> None:
     """JupyterLab may be in another environment."""
     (checkup,) = examine_front([], [], pages=False)
     assert (checkup.state, "install agentnb in theirs as well" in checkup.message) == ("absent", True)

@@ -53,14 +53,14 @@ async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
     assert "with ipykernel 7" in checkup.message
 
 
-async def test_a_kernel_without_agentnb_is_told_what_to_install(kernel: Kernel) -> None:
+async def test_kernel_without_agentnb_gets_an_install_command(kernel: Kernel) -> None:
     """With its own Python."""
     (checkup,) = await examine_kernels(kernel(sys.executable, "-I", "-S"))
     assert (checkup.state, checkup.message) == ("missing", "Mine: agentnb is not installed in it.")
     assert checkup.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
 
 
-async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: Path) -> None:
+async def test_kernel_with_another_agentnb_version_is_reported(kernel: Kernel, tmp_path: Path) -> None:
     """Kernel and page need the same version."""
     python = script(tmp_path, "echo agentnb-checkup 0.0.1 7.4")
     (checkup,) = await examine_kernels(kernel(python))
@@ -69,7 +69,7 @@ async def test_a_kernel_with_another_agentnb_is_told(kernel: Kernel, tmp_path: P
     assert checkup.todo == f'"{python}" -m pip install jupyter-agentnb=={__version__}'
 
 
-async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Path) -> None:
+async def test_kernel_that_cannot_import_agentnb_shows_why(kernel: Kernel, tmp_path: Path) -> None:
     """Shows the last line of its output."""
     says_why = script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")
     (checkup,) = await examine_kernels(kernel(says_why))
@@ -78,7 +78,7 @@ async def test_a_kernel_that_cannot_import_says_why(kernel: Kernel, tmp_path: Pa
     assert silent.message.endswith("status 4")
 
 
-async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(kernel: Kernel, tmp_path: Path) -> None:
+async def test_hanging_interpreter_and_its_children_are_killed(kernel: Kernel, tmp_path: Path) -> None:
     ours = str(86_400 + os.getpid())  # each run of these tests sleeps for a different time
     python = script(tmp_path, f"sleep {ours} & wait")
     (checkup,) = await examine_kernels(kernel(python), seconds=1.0)
@@ -88,7 +88,7 @@ async def test_an_interpreter_that_hangs_is_given_up_with_all_that_it_started(ke
     assert [words for words in left if python in words or ours in words] == []
 
 
-async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kernel: Kernel) -> None:
+async def test_kernel_without_its_python_gets_a_remove_command(kernel: Kernel) -> None:
     """For example after the user deleted an environment."""
     (checkup,) = await examine_kernels(kernel("/no/such/env/bin/python"))
     assert (checkup.state, checkup.todo) == ("broken", "jupyter kernelspec remove mine")
@@ -98,7 +98,7 @@ async def test_a_python_that_is_gone_is_told_with_how_to_remove_the_kernel(kerne
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "7", '{"display_name": "x"}', '{"argv": 7}', '{"argv": ["python"], "env": 7}', "\xff"]
 )
-async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+async def test_invalid_kernel_spec_is_reported(tmp_path: Path, text: str) -> None:
     """It does not affect other kernels."""
     (tmp_path / "kernel.json").write_bytes(text.encode("latin-1"))
     checkups = await examine_kernels({"a b": str(tmp_path), "gone": str(tmp_path / "none")})
@@ -107,7 +107,7 @@ async def test_a_description_that_is_none_is_told(tmp_path: Path, text: str) -> 
     assert "is not a kernel's description" in checkups[0].message
 
 
-async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> None:
+async def test_kernel_of_another_language_is_reported_as_absent(kernel: Kernel) -> None:
     (checkup,) = await examine_kernels(kernel("R", language="R", display_name="R 4"))
     assert (checkup.state, checkup.message, checkup.todo) == (
         "absent",
@@ -116,13 +116,13 @@ async def test_a_kernel_of_another_language_is_none_of_ours(kernel: Kernel) -> N
     )
 
 
-async def test_a_kernel_that_is_started_in_a_way_of_its_own_is_not_guessed_at(kernel: Kernel) -> None:
+async def test_kernel_with_a_custom_command_is_not_tested(kernel: Kernel) -> None:
     (checkup,) = await examine_kernels(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
     assert (checkup.state, checkup.todo) == ("absent", None)
     assert "was not tested" in checkup.message
 
 
-def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
+def test_kernel_python_is_found_in_its_command() -> None:
     """Jupyter's own names mean the Python that runs it; the spec's folder is filled in."""
     for command, python in (
         (["python3", *LAUNCH], [sys.executable]),
@@ -136,13 +136,11 @@ def test_the_python_of_a_kernel_is_found_in_its_command() -> None:
         assert interpreter(command, Path("/k")) == python
 
 
-def test_jupyter_says_which_kernels_there_are(kernelspecs: Path) -> None:
+def test_jupyter_lists_the_registered_kernels(kernelspecs: Path) -> None:
     assert registered()["ipykernel7"] == os.fspath(kernelspecs / "kernels/ipykernel7")
 
 
-async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_it(
-    kernel: Kernel, tmp_path: Path
-) -> None:
+async def test_kernel_with_the_other_agentnb_gets_a_replace_command(kernel: Kernel, tmp_path: Path) -> None:
     """The package index has another `agentnb` with the same import name; its code must not run."""
     other = tmp_path / "site/agentnb"
     other.mkdir(parents=True)
@@ -156,7 +154,7 @@ async def test_a_kernel_with_the_other_project_of_that_name_says_how_to_replace_
     )
 
 
-async def test_a_kernel_whose_packages_do_not_fit_is_broken(kernel: Kernel, tmp_path: Path) -> None:
+async def test_kernel_with_incompatible_packages_is_broken(kernel: Kernel, tmp_path: Path) -> None:
     """An old IPython, and the other project installed next to this one, both in the kernel."""
     for name, version in (("ipython", "8.12.3"), ("agentnb", "0.3.10")):
         folder = tmp_path / f"site/{name}-{version}.dist-info"

@@ -16,19 +16,19 @@ from agentnb.policy.store import PolicyFiles
 from tests.unit.forked import run_agentnb
 
 
-def test_version() -> None:
+def test_version_option_prints_the_version() -> None:
     done = run_agentnb("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"agentnb {__version__}\n", "")
 
 
-def test_no_command() -> None:
+def test_agentnb_without_a_command_prints_help() -> None:
     """The help goes to stderr."""
     done = run_agentnb()
     assert (done.returncode, done.stdout) == (2, "")
     assert all(name in done.stderr for name in COMMANDS)
 
 
-def test_unknown_command() -> None:
+def test_unknown_command_is_an_error() -> None:
     """The error lists the known commands."""
     done = run_agentnb("frob")
     assert (done.returncode, done.stdout) == (2, "")
@@ -37,14 +37,13 @@ def test_unknown_command() -> None:
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))
-def test_help(name: str) -> None:
+def test_help_option_prints_the_command_summary(name: str) -> None:
     done = run_agentnb(name, "--help")
     assert done.returncode == 0
     assert COMMANDS[name].summary.split(".")[0] in " ".join(done.stdout.split())
 
 
-def test_agents() -> None:
-    """Lists every known agent with what to type."""
+def test_agents_command_lists_every_known_agent() -> None:
     done = run_agentnb("agents")
     assert (done.returncode, done.stderr) == (0, "")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
@@ -52,7 +51,7 @@ def test_agents() -> None:
     assert lines["eliza"].split() == ["eliza", "Tour", "installed", "%agent", "-a", "eliza"]
 
 
-def test_agents_as_json() -> None:
+def test_agents_command_prints_json() -> None:
     rows = {row["name"]: row for row in json.loads(run_agentnb("agents", "--json").stdout)}
     assert rows["eliza"]["command"] == [sys.executable, "-m", "agentnb.plugins.eliza"]
     assert rows["eliza"]["installed"] is True
@@ -60,7 +59,7 @@ def test_agents_as_json() -> None:
     assert set(rows["eliza"]) == {*fields, "runner", "runs", "needs"}
 
 
-def test_trust(tmp_path: Path) -> None:
+def test_trust_command_adds_and_removes_a_folder(tmp_path: Path) -> None:
     """Adds and removes trust in a folder; refuses a missing folder."""
     policy, work = tmp_path / "policy.toml", str(tmp_path)
     done = run_agentnb("trust", work, AGENTNB_CONFIG_DIR=work)
@@ -80,7 +79,7 @@ def test_trust(tmp_path: Path) -> None:
     assert PolicyFiles(policy).user.trusted == ()
 
 
-def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_what_is_wrong(tmp_path: Path) -> None:
+def test_agents_update_accepts_a_valid_registry_file_only(tmp_path: Path) -> None:
     """A good file is kept for the user; a broken one changes nothing."""
     settings = str(tmp_path / "settings")
     file = tmp_path / "registry.json"
@@ -95,7 +94,7 @@ def test_agents_update_when_the_file_is_good_says_what_is_new_and_when_broken_wh
     assert "This is not a registry that can be used" in done.stderr
 
 
-def test_json_of_a_path_that_is_no_utf_8_is_written(capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_output_accepts_a_path_that_is_not_utf_8(capfd: pytest.CaptureFixture[str]) -> None:
     """Bytes that are not UTF-8 are replaced."""
     assert write_json([{"cwd": "/home/\udc80", "size": Path("/x")}]) == 0
     assert json.loads(capfd.readouterr().out) == [{"cwd": "/home/\ufffd", "size": "/x"}]

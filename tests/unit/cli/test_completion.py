@@ -38,7 +38,7 @@ def test_a_shell_completes_commands_flags_and_values(tmp_path: Path, shell: str)
     assert {"bash", "zsh", "fish"} <= completed(tmp_path, shell, "agentnb completion")
 
 
-def test_zsh_reads_the_script(tmp_path: Path) -> None:
+def test_zsh_loads_the_completion_script(tmp_path: Path) -> None:
     if shutil.which("zsh") is None:
         pytest.skip("zsh is not installed")
     (tmp_path / "script").write_text(script("zsh", EVERY), encoding="utf-8")
@@ -47,7 +47,7 @@ def test_zsh_reads_the_script(tmp_path: Path) -> None:
     assert "_agentnb" in done.stdout
 
 
-def test_help_cites_addresses_and_no_files_that_are_not_installed() -> None:
+def test_help_cites_web_addresses_instead_of_docs_files() -> None:
     """A wheel has no docs/."""
     for command in EVERY.values():
         texts = [command.summary, command.details, *(option.help for option in command.options)]

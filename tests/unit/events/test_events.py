@@ -52,7 +52,7 @@ def own() -> Iterator[Kept]:
     logger.setLevel(logging.NOTSET)
 
 
-def test_anyones_handler_gets_the_events_that_its_level_lets_through(own: Kept) -> None:
+def test_handler_receives_events_at_its_log_level(own: Kept) -> None:
     """With the data as attributes and as text."""
     TURN_STARTED.tell(tab="tab", turn="t0")
     assert own.records == []
@@ -69,14 +69,14 @@ def test_collecting_events_changes_no_log_level(own: Kept, heard: Events) -> Non
     assert (heard.names, own.records) == (["turn.started"], [])
 
 
-def test_nothing_is_printed_where_nobody_listens() -> None:
+def test_events_print_nothing_without_a_handler() -> None:
     """Not even the warning that Python prints without a handler."""
     code = "from agentnb.events.kinds import AGENT_DIED; AGENT_DIED.tell(agent='x', pid=1, error='gone')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-def test_no_credential_is_in_an_event(heard: Events, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_hide_credentials(heard: Events, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its form or by an environment variable's value, at any depth."""
     monkeypatch.setenv("DB_PASSWORD", "open sesame")
     AGENT_DIED.tell(agent="x", pid=1, error=f"the key {KEY} and open sesame are wrong")
@@ -86,7 +86,7 @@ def test_no_credential_is_in_an_event(heard: Events, monkeypatch: pytest.MonkeyP
     assert heard.of("agent.died")[0].data["error"] == "the key *** and *** are wrong"
 
 
-def test_what_was_said_is_there_only_for_who_asks(heard: Events) -> None:
+def test_events_contain_prompt_text_only_on_request(heard: Events) -> None:
     """Only for that collector."""
     with events(text=True) as curious:
         TURN_QUEUED.tell(tab="tab", turn="t1", _text="my secret plan")
@@ -105,7 +105,7 @@ def test_events_are_filtered_by_category_name_and_data(heard: Events) -> None:
     assert (len(starts), len(heard)) == (1, 4)
 
 
-def test_waiting_ends_with_the_event_wherever_it_is_told(heard: Events) -> None:
+def test_wait_for_returns_the_matching_event(heard: Events) -> None:
     """From another thread; at once if it has already happened; by count; not for another event."""
     begun = threading.Event()
 
@@ -125,14 +125,14 @@ def test_waiting_ends_with_the_event_wherever_it_is_told(heard: Events) -> None:
         heard.wait_for("turn.started", turn="t9", timeout=0)
 
 
-def test_an_event_that_there_is_not_is_a_slip(heard: Events) -> None:
+def test_unknown_event_name_raises_an_error(heard: Events) -> None:
     """Otherwise it would wait for ever, or find nothing."""
     for slip in (lambda: heard.of("turn.start"), lambda: heard.wait_for("turn.begun"), lambda: heard.of(category="t")):
         with pytest.raises(UsageError, match=r"There are .*turn"):
             slip()
 
 
-def test_a_session_reports_each_step_of_its_life(heard: Events, start: Start) -> None:
+def test_session_reports_each_lifecycle_event(heard: Events, start: Start) -> None:
     """In order; how it stopped, which process died, and the restart."""
     session = start()
     tab = session.tab_id
@@ -159,7 +159,7 @@ def test_a_session_reports_each_step_of_its_life(heard: Events, start: Start) ->
     assert heard.wait_for("process.ended", pid=pids[0], timeout=PATIENCE).data["status"] == 3
 
 
-def test_a_permission_tells_who_decided(heard: Events, start: Start) -> None:
+def test_permission_event_names_who_decided(heard: Events, start: Start) -> None:
     start(permissions="allow").prompt("/ask edit").wait(PATIENCE)
     start().prompt("/ask edit").wait(PATIENCE)
     decided = [(event.data["outcome"], event.data["by"]) for event in heard.of("policy.decided")]
@@ -181,7 +181,7 @@ session.close()
         "with events(name='turn.ended') as heard: print(heard.names, heard.of(category='agent'))",
     ],
 )
-def test_events_are_known_by_name_in_a_program_that_has_used_nothing_else(code: str) -> None:
+def test_event_names_are_known_without_other_imports(code: str) -> None:
     """Collecting imports the kinds of events."""
     command = [sys.executable, "-c", f"from agentnb.testing import events\n{code}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -199,7 +199,7 @@ def written(folder: Path, path: Path, **more: str) -> None:
 @pytest.mark.parametrize(
     ("more", "has_text"), [({}, False), ({"AGENTNB_EVENTS_TEXT": "1"}, True)], ids=["", "with-text"]
 )
-def test_a_file_gets_every_event_as_a_line_of_json(tmp_path: Path, more: dict[str, str], has_text: bool) -> None:
+def test_events_file_has_one_json_line_per_event(tmp_path: Path, more: dict[str, str], has_text: bool) -> None:
     """`AGENTNB_EVENTS`; private; with prompts only if requested."""
     path = tmp_path / "made/events.jsonl"
     written(tmp_path, path, **more)
@@ -210,18 +210,18 @@ def test_a_file_gets_every_event_as_a_line_of_json(tmp_path: Path, more: dict[st
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_that_cannot_be_written_harms_nothing(tmp_path: Path) -> None:
+def test_unwritable_events_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     written(tmp_path, tmp_path / "file/events.jsonl")
 
 
-def test_the_fixture_collects(agentnb_events: Events, start: Start) -> None:
+def test_pytest_fixture_collects_events(agentnb_events: Events, start: Start) -> None:
     """`agentnb_events` exists in every pytest with agentnb installed."""
     start().prompt("/say x")
     assert agentnb_events.wait_for("turn.ended", timeout=PATIENCE).data["state"] == "complete"
 
 
-def test_a_handler_that_raises_stops_nothing_that_is_told(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_log_handler_does_not_stop_turns(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     """Even if the user's handler is on agentnb's logger: the turn ends, and the next one runs."""
 
     class Raising(logging.Handler):

@@ -38,7 +38,7 @@ def notices(session: Session) -> str:
 @pytest.mark.parametrize(
     ("ways", "outcome"), [(["resume"], "resumed"), (["load"], "loaded"), (["load", "resume"], "resumed")]
 )
-def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
+def test_session_is_resumed_after_a_crash_if_the_agent_can(
     open_session: Open, agentnb_events: Events, ways: list[str], outcome: str
 ) -> None:
     """The chat shows nothing twice and sends no transcript."""
@@ -52,7 +52,7 @@ def test_after_a_crash_the_session_is_taken_up_where_the_agent_can(
     assert RESTART_NOTICE not in notices(session)
 
 
-def test_an_agent_that_cannot_take_up_a_session_is_given_the_transcript(open_session: Open) -> None:
+def test_agent_that_cannot_resume_gets_the_transcript(open_session: Open) -> None:
     """A new session; the next turn begins with a notice."""
     session = open_session("remembers")
     session.prompt("tulips").wait(PATIENCE, check=False)
@@ -61,10 +61,7 @@ def test_an_agent_that_cannot_take_up_a_session_is_given_the_transcript(open_ses
     assert RESTART_NOTICE in notices(session)
 
 
-def test_it_is_started_again_after_a_crash_without_being_asked(
-    host: Host, open_session: Open, agentnb_events: Events
-) -> None:
-    """The process runs before the next prompt."""
+def test_agent_restarts_after_a_crash_without_a_prompt(host: Host, open_session: Open, agentnb_events: Events) -> None:
     session = open_session("remembers", "resume")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.prompt("crash").wait(PATIENCE, check=False)
@@ -73,9 +70,7 @@ def test_it_is_started_again_after_a_crash_without_being_asked(
     until(host, session, lambda: process_state(session) == "running")
 
 
-def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
-    host: Host, open_session: Open, tmp_path: Path
-) -> None:
+def test_crashing_agent_is_not_restarted_after_some_tries(host: Host, open_session: Open, tmp_path: Path) -> None:
     """The delays grow; then only a prompt starts the agent."""
     host.agents.backoff = lambda: Backoff(first=0.01, cap=0.05, tries=3)
     session = open_session("fails", "dies", "session/new")
@@ -88,9 +83,7 @@ def test_an_agent_that_keeps_dying_is_left_alone_after_a_few_times(
     assert (history.deaths, history.hopeless, history.seconds) == (3, True, 0.02)
 
 
-def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
-    open_session: Open, agentnb_events: Events
-) -> None:
+def test_restart_by_the_user_keeps_session_and_transcript(open_session: Open, agentnb_events: Events) -> None:
     """``%agents restart`` and the button do this."""
     session = open_session("remembers", "load")
     session.prompt("tulips").wait(PATIENCE, check=False)
@@ -101,7 +94,7 @@ def test_a_restart_by_the_user_forgives_and_keeps_transcript_and_queue(
     assert [turn.text for turn in session.turns] == ["noted tulips", "s1 knows tulips"]
 
 
-def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
+def test_restart_cancels_the_turn_and_runs_the_queue(host: Host, open_session: Open) -> None:
     """The user stopped the misbehaving agent, so the turn is cancelled, not failed."""
     host.agents.stop_patience = SOON
     session = open_session("deaf")
@@ -116,7 +109,7 @@ def test_a_restart_stops_the_turn_that_runs_and_the_queue_goes_on(host: Host, op
 
 
 @pytest.mark.parametrize(("ways", "outcome"), [(["load", "resume"], "loaded"), (["resume"], "resumed"), ([], "new")])
-def test_an_old_session_is_reopened_in_an_empty_conversation(
+def test_old_session_reopens_in_an_empty_conversation(
     host: Host, open_session: Open, ways: list[str], outcome: str
 ) -> None:
     """An agent that can load the session brings back the transcript."""
@@ -133,14 +126,14 @@ def test_an_old_session_is_reopened_in_an_empty_conversation(
     assert RESTART_NOTICE not in notices(second)
 
 
-def test_what_a_replay_says_of_the_session_is_kept_though_its_words_are_not(open_session: Open) -> None:
+def test_loaded_session_keeps_its_commands_after_a_restart(open_session: Open) -> None:
     session = open_session("remembers", "load")
     session.prompt("tulips").wait(PATIENCE, check=False)
     session.restart()
     assert [command.name for command in session.state.commands or ()] == ["recall"]
 
 
-def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_next_session_uses_the_warmed_agent(host: Host, open_session: Open, tmp_path: Path) -> None:
     """The process ends with that session."""
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(host.agents.warm(configuration(spec, tmp_path))).result(PATIENCE)
@@ -152,7 +145,7 @@ def test_a_warm_agent_is_the_one_that_the_next_session_uses(host: Host, open_ses
     assert not process.is_running()
 
 
-def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) -> None:
+def test_unused_warm_agent_is_stopped(host: Host, tmp_path: Path) -> None:
     pool = AgentPool(host.loop, host.environment, warm_seconds=0.05)
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     warm = host.loop.submit(pool.warm(configuration(spec, tmp_path))).result(PATIENCE)
@@ -160,7 +153,7 @@ def test_a_warm_agent_that_nobody_uses_is_stopped(host: Host, tmp_path: Path) ->
     assert warm.closed
 
 
-def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: Open, tmp_path: Path) -> None:
+def test_notice_names_unsupported_mcp_servers_and_folders(open_session: Open, tmp_path: Path) -> None:
     """A notice names what is left out, without the secrets in an address."""
     from agentnb.agent.mcp import mcp_servers
 
@@ -173,7 +166,7 @@ def test_mcp_servers_and_folders_go_to_agents_that_can_have_them(open_session: O
 
 
 @pytest.mark.parametrize("how", ["dies", "hangs"])
-def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
+def test_agent_that_cannot_load_a_session_gets_a_new_one(
     host: Host, impatient: dict[str, Any], open_session: Open, agentnb_events: Events, how: str
 ) -> None:
     """Two attempts fail; then a new session is better than none."""
@@ -188,7 +181,7 @@ def test_an_agent_that_fails_over_an_old_session_gets_a_new_one_in_the_end(
     assert process_state(session) == "running"
 
 
-def test_a_restart_ends_an_agent_that_hangs_while_it_opens_a_session(
+def test_restart_stops_an_agent_that_hangs_at_session_new(
     host: Host, impatient: dict[str, Any], open_session: Open
 ) -> None:
     session = open_session("fails", "hangs", "session/new", spec=impatient)

@@ -54,7 +54,7 @@ class FreeTalk(Talk):
 
 @pytest.mark.parametrize("mode", ["ask", "deny"])
 @pytest.mark.parametrize("words", [(), ("option",)])
-def test_an_agent_that_acts_at_once_is_set_to_ask_before_the_first_prompt(
+def test_agent_is_set_to_ask_before_the_first_prompt(
     host: Host, work: Path, words: tuple[str, ...], mode: Mode
 ) -> None:
     """By the agent's mode or its config option; the chat shows no note."""
@@ -62,7 +62,7 @@ def test_an_agent_that_acts_at_once_is_set_to_ask_before_the_first_prompt(
     assert (talk.answer_to("mode?"), talk.problem) == ("careful", None)
 
 
-def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host: Host, work: Path) -> None:
+def test_agent_keeps_its_mode_under_allow_until_ask_is_chosen(host: Host, work: Path) -> None:
     """Also in an open conversation."""
     talk = FreeTalk(host, work, mode="allow")
     assert (talk.answer_to("mode?"), talk.problem) == ("free", None)
@@ -70,7 +70,7 @@ def test_under_allow_the_agent_stays_in_its_mode_until_the_user_chooses_ask(host
     assert talk.answer_to("mode?") == "careful"
 
 
-def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path) -> None:
+def test_restarted_agent_is_set_to_ask_again(host: Host, work: Path) -> None:
     """It resumed its session in a mode that acts at once."""
     talk = FreeTalk(host, work, "resume")
     assert talk.answer_to("mode?") == "careful"
@@ -78,16 +78,14 @@ def test_an_agent_that_was_restarted_is_set_to_ask_again(host: Host, work: Path)
     assert talk.answer_to("mode?") == "careful"
 
 
-def test_an_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Path) -> None:
+def test_agent_that_leaves_its_mode_is_set_to_ask_again(host: Host, work: Path) -> None:
     talk = FreeTalk(host, work)
     talk.act("leave")
     assert talk.answer_to("mode?") == "careful"
 
 
 @pytest.mark.parametrize("words", [("refuses",), ("none",), ("insists",)])
-def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_first_message(
-    host: Host, work: Path, words: tuple[str, ...]
-) -> None:
+def test_agent_that_cannot_be_set_to_ask_is_reported_at_start(host: Host, work: Path, words: tuple[str, ...]) -> None:
     """A note names the confinement that applies instead; the first turn repeats it and marks the call."""
     talk = FreeTalk(host, work, *words)
     host.loop.submit(talk.conversation.ready()).result(WAIT)
@@ -98,7 +96,7 @@ def test_an_agent_that_cannot_be_set_to_ask_is_said_to_act_by_itself_before_the_
     assert [call.ran_without_asking for call in turn.tool_calls] == [True]
 
 
-def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, work: Path) -> None:
+def test_mode_chosen_by_the_user_stays_with_a_warning(host: Host, work: Path) -> None:
     """Until the user chooses the permissions again."""
     talk = FreeTalk(host, work)
     talk.answer_to("mode?")
@@ -109,7 +107,7 @@ def test_a_mode_that_the_user_chooses_stays_and_is_said_not_to_ask(host: Host, w
     assert (talk.answer_to("mode?"), talk.problem) == ("plan", None)
 
 
-def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host, work: Path) -> None:
+def test_unknown_agent_is_reported_when_it_first_acts_unasked(host: Host, work: Path) -> None:
     """Once per conversation, in the turn in which it acted."""
     talk = FreeTalk(host, work, asks=None)
     assert (talk.answer_to("mode?"), talk.problem) == ("free", None)
@@ -119,7 +117,7 @@ def test_an_unknown_agent_is_said_to_act_by_itself_at_the_first_time(host: Host,
     assert (talk.problem or "").startswith("Free acts without asking.")
 
 
-def test_a_variable_of_the_conversation_that_overrules_the_setting_is_said(host: Host, work: Path) -> None:
+def test_variable_that_overrides_the_ask_setting_is_reported(host: Host, work: Path) -> None:
     """The user's own variables override the catalogue's."""
     asks = Asks(env={"FREE_PERMISSION": "ask"})
     assert asks.overruled({"FREE_PERMISSION": "ask"}) is None

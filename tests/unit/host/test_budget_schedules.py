@@ -44,7 +44,7 @@ class Model:
 @settings(max_examples=6, deadline=None)
 @given(WAVES, st.integers(300, 1500), st.integers(2, 12), st.integers(1, 3))
 @pytest.mark.filterwarnings("ignore:T(his|oday):UserWarning")
-def test_concurrent_conversations_begin_and_are_stopped_where_the_model_says(
+def test_concurrent_conversations_stop_at_the_modelled_limit(
     waves: list[dict[int, tuple[int, int]]], tokens: int, quarters: int, turns: int
 ) -> None:
     """All conversations that spend more than is left in a wave are stopped; nothing begins after it."""

@@ -96,7 +96,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("budget", "prompt", "message"), LIMITS)
-def test_turn_that_reaches_a_limit_where_nobody_can_be_asked_fails_and_says_which(
+def test_unattended_turn_fails_at_the_limit_and_names_it(
     kernel: Kernel, budget: str, prompt: str, message: str
 ) -> None:
     """The agent is cancelled in mid-turn; its work stays; the next prompt is not sent."""
@@ -115,7 +115,7 @@ def test_turn_that_reaches_a_limit_where_nobody_can_be_asked_fails_and_says_whic
     assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
-def test_turns_and_tokens_that_an_agent_says_at_the_end_count_for_the_next_prompt(kernel: Kernel) -> None:
+def test_usage_reported_at_turn_end_limits_the_next_prompt(kernel: Kernel) -> None:
     """One notice and one warning at 80 %; a prompt that would begin over the limit is not sent."""
     session = kernel.start(budget="1000 tokens, 3 turns")
     session.prompt("tokens 300 50").wait(PATIENCE)
@@ -131,7 +131,7 @@ def test_turns_and_tokens_that_an_agent_says_at_the_end_count_for_the_next_promp
         session.prompt("tokens 1 1").wait(PATIENCE)
 
 
-def test_question_at_the_limit_goes_on_with_as_much_again_or_stops(kernel: Kernel) -> None:
+def test_question_at_the_limit_extends_the_budget_or_stops(kernel: Kernel) -> None:
     """The turn waits for the answer; a prompt waits, too; cancelling the turn answers the question."""
     kernel.attend()
     session = kernel.start(budget="$2")
@@ -166,7 +166,7 @@ def test_agent_that_does_not_stop_at_the_limit_is_ended(kernel: Kernel) -> None:
     assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
-def test_limits_of_settings_and_policy_files_all_hold_and_the_sites_cannot_be_exceeded(kernel: Kernel) -> None:
+def test_settings_and_policy_files_all_limit_the_budget(kernel: Kernel) -> None:
     """The conversation's own budget replaces the setting's; the administrator's limit asks nobody."""
     kernel.attend()
     kernel.settings.values["budget"] = "1 turn"
@@ -198,7 +198,7 @@ WRONG = ["lots", "-5 USD", "nan tokens", "200k", "0 turns", "1.5 turns", "$5, 3 
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_budget_that_cannot_be_read_is_refused_with_the_part_that_is_wrong(kernel: Kernel, text: str) -> None:
+def test_invalid_budget_is_refused_with_the_wrong_part(kernel: Kernel, text: str) -> None:
     """Refused when it is given; in a file edited by hand it lets no turn begin without a question."""
     with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
         agentnb.start("eliza", budget=text)
@@ -214,7 +214,7 @@ def test_budget_that_cannot_be_read_is_refused_with_the_part_that_is_wrong(kerne
 
 
 @pytest.mark.parametrize("text", ['budget = "lots"', "budget = -1", "budget_day = [1]", 'budget_day = "$5"\n]]]'])
-def test_settings_with_a_budget_that_cannot_be_read_begin_no_turn_unasked(
+def test_invalid_budget_in_settings_blocks_turns_until_confirmed(
     kernel: Kernel, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A typing error lifts no limit; the error names the file and the part."""
@@ -230,7 +230,7 @@ def test_settings_with_a_budget_that_cannot_be_read_begin_no_turn_unasked(
     assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
-def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(kernel: Kernel) -> None:
+def test_unreported_usage_is_noticed_once_and_other_limits_hold(kernel: Kernel) -> None:
     """Tokens, cost, or another currency."""
     session = kernel.start("silent", budget="$1, 1k tokens, 2 turns")
     session.prompt("cost 5;tokens 5000 1").wait(PATIENCE)
@@ -251,7 +251,7 @@ def test_limit_that_an_agent_does_not_report_is_said_once_and_the_others_hold(ke
     )
 
 
-def test_budget_of_a_day_where_nothing_is_kept_fails_closed(tmp_path: Path) -> None:
+def test_daily_budget_fails_closed_without_a_writable_log(tmp_path: Path) -> None:
     """With the log off or not writable; the message says what to do."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
@@ -262,7 +262,7 @@ def test_budget_of_a_day_where_nothing_is_kept_fails_closed(tmp_path: Path) -> N
     assert "cannot be counted. The session log" in bad
 
 
-def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_survive(tmp_path: Path) -> None:
+def test_budget_survives_a_kernel_that_is_killed(tmp_path: Path) -> None:
     """For conversation and day, after kill -9 in mid-turn; a deleted conversation still counts for its day."""
     here = folder(tmp_path)
     env = {**os.environ, "PYTHONPATH": str(Path.cwd()), "AGENTNB_LOG": str(here.log), "BUDGET": "$3"}
@@ -294,7 +294,7 @@ def test_budget_survives_a_restart_and_counts_a_turn_that_the_kernel_did_not_sur
     assert (out[0], "($3.50)" in out[1]) == ("{}", True)
 
 
-def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back_gives_nothing_back(
+def test_daily_budget_resets_only_at_local_midnight(
     tmp_path: Path,
 ) -> None:
     """Usage of two hours ago counts by local time; usage dated "tomorrow" always counts."""
@@ -323,7 +323,7 @@ def test_day_begins_at_midnight_where_the_kernel_is_and_a_clock_that_is_set_back
         assert here.run(script, AGENTNB_CONFIG_DIR=str(tmp_path), TZ=zone).stdout.startswith(says), zone
 
 
-def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: Path) -> None:
+def test_two_kernels_stop_at_a_shared_daily_limit(tmp_path: Path) -> None:
     """Each counts the usage of the other's running turn."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$5"\n')
@@ -345,7 +345,7 @@ def test_two_kernels_that_race_to_the_limit_of_a_day_are_both_stopped(tmp_path: 
     )
 
 
-def test_replay_of_a_cassette_costs_nothing_and_never_stops(tmp_path: Path) -> None:
+def test_cassette_replay_uses_no_budget(tmp_path: Path) -> None:
     """Recorded with a budget, replayed with a smaller one; the day's usage stays the same."""
     here = folder(tmp_path)
     (tmp_path / "settings.toml").write_text('budget_day = "$1000"\n')

@@ -36,7 +36,7 @@ def kept_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]
     host.close()
 
 
-def test_a_turn_when_git_is_missing_is_followed_all_the_same(
+def test_changes_are_tracked_when_git_is_missing(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
@@ -47,7 +47,7 @@ def test_a_turn_when_git_is_missing_is_followed_all_the_same(
     assert (tmp_path / "a.txt").read_text() == "one\n"
 
 
-def test_a_turn_when_nothing_can_be_stored_goes_on_and_says_so(kept_host: Host, tmp_path: Path) -> None:
+def test_turn_completes_when_changes_cannot_be_stored(kept_host: Host, tmp_path: Path) -> None:
     """Its changes are unknown; the state and Python say why."""
     (tmp_path / "work").mkdir()
     spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
@@ -62,9 +62,7 @@ def test_a_turn_when_nothing_can_be_stored_goes_on_and_says_so(kept_host: Host, 
 
 
 @pytest.mark.parametrize("name", ["a\0b", "d/" * 3_000 + "x", "x" * 1_000_000, "\0"])
-def test_a_tool_call_when_it_names_what_no_file_can_be_called_leaves_the_changes_known(
-    open_session: Open, tmp_path: Path, name: str
-) -> None:
+def test_changes_stay_known_after_an_impossible_file_name(open_session: Open, tmp_path: Path, name: str) -> None:
     """Those of this turn and of later turns in the folder; no note has the name."""
     session = open_session("writes_files")
     first = does(session, ["claim", name], ["claim", f"/{name}"], ["write", "a.txt", "a"])
@@ -76,7 +74,7 @@ def test_a_tool_call_when_it_names_what_no_file_can_be_called_leaves_the_changes
     assert [(each.name, each.status) for each in second.changes] == [("a.txt", "changed")]
 
 
-def test_attacks_in_every_field_of_tool_calls_leave_the_changes_of_all_turns_known(open_session: Open) -> None:
+def test_changes_stay_known_after_hostile_tool_calls(open_session: Open) -> None:
     """The changes of these turns and of the next agent's in the same folder."""
     attackers = open_session("hostile")
     folder = AGENTS.parent / "cases" / "attacks"
@@ -89,7 +87,7 @@ def test_attacks_in_every_field_of_tool_calls_leave_the_changes_of_all_turns_kno
     assert [each.changes.status for each in attackers.chat.turns if each.changes] == ["ready"] * (count // 40 + 1)
 
 
-def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: Path) -> None:
+def test_changes_report_a_workspace_that_no_longer_exists(open_session: Open, tmp_path: Path) -> None:
     """The next turn fails as usual."""
     session = open_session("writes_files")
     turn = does(session, ["vanish"])
@@ -106,7 +104,7 @@ def test_a_turn_when_its_folder_vanished_says_so(open_session: Open, tmp_path: P
         ("abcdef", "", "a, b, c and 3 more stay as they are, since you saved them meanwhile."),
     ],
 )
-def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
+def test_undo_leaves_files_that_the_user_saved_meanwhile(
     attended: Host, open_session: Open, tmp_path: Path, case: tuple[str, str, str]
 ) -> None:
     """Also a file that a tool call names; each can be undone by itself."""
@@ -129,7 +127,7 @@ def test_undo_of_a_turn_when_the_user_saved_files_meanwhile_leaves_them_alone(
 
 
 @pytest.mark.parametrize("claimed", [False, True])
-def test_a_file_when_jupyterlab_saved_it_by_itself_is_nobodys_change(
+def test_autosaved_file_is_no_change_unless_a_tool_call_names_it(
     attended: Host, open_session: Open, tmp_path: Path, claimed: bool
 ) -> None:
     attended.environment.connect(editors=Saved(str(tmp_path.resolve() / "fit.ipynb"), by_itself=True))
@@ -138,7 +136,7 @@ def test_a_file_when_jupyterlab_saved_it_by_itself_is_nobodys_change(
     assert [each.name for each in turn.changes] == ["agent.txt", *(["fit.ipynb"] if claimed else [])]
 
 
-def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_cancelled_turn_includes_files_that_are_written_late(host: Host, open_session: Open, tmp_path: Path) -> None:
     """Changes are collected when the agent has answered."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
@@ -150,7 +148,7 @@ def test_a_cancelled_turn_when_its_agent_writes_on_has_that_too(host: Host, open
     assert [each.name for each in turn.changes] == ["a.txt", "late.txt"]
 
 
-def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: Path) -> None:
+def test_file_times_show_a_new_file(tmp_path: Path) -> None:
     """Environments and the like do not count."""
     (tmp_path / "a.txt").write_text("one")
     first = read_file_times(tmp_path)
@@ -165,7 +163,7 @@ def test_a_look_at_a_small_workspace_when_something_changed_shows_it(tmp_path: P
     assert read_file_times(tmp_path / "nothing") is None
 
 
-def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
+def test_change_store_drops_the_oldest_turns_above_its_limit(
     open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest turns cannot be undone any more, and say so."""
@@ -179,16 +177,14 @@ def test_a_store_when_it_is_larger_than_it_may_be_forgets_the_oldest(
 
 
 @pytest.mark.parametrize(("age", "is_certain"), [(1, False), (10 * CLOCK_NS, True)])
-def test_a_look_when_something_changed_a_moment_before_is_not_relied_on(age: int, is_certain: bool) -> None:
+def test_file_times_are_uncertain_right_after_a_change(age: int, is_certain: bool) -> None:
     """It may change again with the same time: file systems' clocks are coarse."""
     entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
     before, after = FileTimes(entries, 10**18), FileTimes(entries, 10**18 + CLOCK_NS)
     assert after.is_unchanged_since(before) is is_certain
 
 
-def test_an_ignored_file_when_its_change_was_allowed_first_is_undone_and_redone(
-    attended: Host, open_session: Open, tmp_path: Path
-) -> None:
+def test_ignored_file_can_be_undone_when_allowed_first(attended: Host, open_session: Open, tmp_path: Path) -> None:
     """The host reads it before the write, and again for a turn of another kernel."""
     del attended
     (tmp_path / ".gitignore").write_text("out/\n")
@@ -207,7 +203,7 @@ def test_an_ignored_file_when_its_change_was_allowed_first_is_undone_and_redone(
     assert (tmp_path / "out/a.csv").read_text() == "new\n"
 
 
-def test_the_first_snapshot_of_a_large_workspace_begins_before_the_first_prompt_and_blocks_nothing(
+def test_first_snapshot_does_not_block_the_first_prompt(
     host: Host, open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A prompt sent meanwhile runs without it, and its turn says so."""

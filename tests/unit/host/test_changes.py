@@ -43,7 +43,7 @@ def edit(*diffs: list[str | None]) -> ToolCallResponsePart:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["description"]))
-def test_changes_are_told_as_the_case_says(case: dict[str, Any]) -> None:
+def test_changes_match_the_shared_case(case: dict[str, Any]) -> None:
     file_changes = changes([part(call, number) for number, call in enumerate(case["calls"])], CWD)
     assert [list(each[:4]) for each in file_changes] == case["changes"]
     assert [each.added is not None for each in file_changes] == [bool(each.diff) for each in file_changes]
@@ -70,18 +70,18 @@ def test_the_diff_of_whole_files_can_be_applied(tmp_path: Path, old: str, new: s
     assert (tmp_path / "a b.txt").read_bytes() == new.encode()
 
 
-def test_a_new_file_comes_from_nowhere_and_a_name_ends_no_line() -> None:
+def test_new_file_diff_escapes_a_line_break_in_the_name() -> None:
     """The diff has exactly one header."""
     (change,) = changes([edit(["/w/a\n+++ b", None, "x\n"])], CWD)
     assert change.diff.splitlines()[:2] == ["--- /dev/null", '+++ "b/a\\n+++ b"']
 
 
-def test_what_is_too_large_to_compare_is_named_without_counts() -> None:
+def test_file_too_large_to_compare_has_no_line_counts() -> None:
     """Two texts of a million characters each, plus one."""
     (change,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
     assert change == ("a", "changed", None, None, "")
 
 
-def test_a_file_outside_the_workspace_is_named_from_it_where_it_is_near() -> None:
+def test_nearby_file_outside_the_workspace_has_a_relative_path() -> None:
     assert shown_outside("/home/me/data/x.csv", "/home/me/work") == "../data/x.csv"
     assert shown_outside("/etc/hosts", "/home/me/work") == "/etc/hosts"

@@ -45,7 +45,6 @@ class Follower:
 
 @pytest.fixture
 def follow(host: Host) -> Follow:
-    """Subscribes to change sets."""
     return lambda uri: host.loop.call(Follower, host, uri)
 
 
@@ -64,7 +63,7 @@ def ask(host: Host, method: str, **params: Any) -> Any:
     return host.loop.submit(answer()).result(PATIENCE)
 
 
-def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversation(
+def test_session_offers_change_sets_per_turn_and_conversation(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
     """A change set is built when a client subscribes."""
@@ -102,7 +101,7 @@ def test_a_session_offers_a_change_set_for_each_turn_and_one_for_the_conversatio
         host.loop.call(host.channel, f"{uri}/changes/nothing")
 
 
-def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_step(
+def test_change_set_sends_each_step_of_an_undo_to_clients(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
     """The actions have reducers in every client and lead to the state that a new client gets."""
@@ -138,9 +137,7 @@ def test_a_change_set_when_something_is_done_with_it_tells_its_clients_step_by_s
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
-    host: Host, open_session: Open, tmp_path: Path
-) -> None:
+def test_undo_of_a_changed_file_returns_three_versions(host: Host, open_session: Open, tmp_path: Path) -> None:
     """Only a request with choices undoes."""
     (tmp_path / "a.txt").write_text("one\n")
     session = open_session("writes_files")
@@ -159,7 +156,7 @@ def test_an_operation_when_files_changed_since_answers_with_the_three_versions(
     assert (tmp_path / "a.txt").read_text() == "one\n"
 
 
-def test_an_operation_from_a_turn_on_undoes_the_later_ones_too(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_undo_onwards_also_undoes_later_turns(host: Host, open_session: Open, tmp_path: Path) -> None:
     """`onwards` works only for a turn's whole change set."""
     session = open_session("writes_files")
     does(session, ["write", "a.txt", "a\n"])
@@ -182,9 +179,7 @@ SIDES = (
 )
 
 
-def test_a_change_when_a_page_reads_it_has_two_sides_and_what_is_there_now(
-    host: Host, open_session: Open, tmp_path: Path
-) -> None:
+def test_page_reads_a_change_before_after_and_now(host: Host, open_session: Open, tmp_path: Path) -> None:
     """A side that does not exist is empty."""
     (tmp_path / "a.txt").write_text("one\n")
     session = open_session("writes_files")
@@ -197,7 +192,7 @@ def test_a_change_when_a_page_reads_it_has_two_sides_and_what_is_there_now(
         assert (buffers, result) == ((data,), {"size": len(data), "cut": False, "binary": is_binary})
 
 
-def test_a_secret_when_a_page_reads_a_change_of_it_is_not_given(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_page_cannot_read_a_change_of_a_secret_file(host: Host, open_session: Open, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1\n")
     session = open_session("writes_files")
     turn = does(session, ["write", ".env", "KEY=2\n"])
@@ -225,7 +220,7 @@ def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": code_cells}, indent=1)
 
 
-def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_file(
+def test_change_of_a_notebook_file_is_read_as_cells(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
     """Counts lines of sources and outputs; a file that is no valid notebook says so and is not shown."""
@@ -250,7 +245,7 @@ def test_the_change_of_a_notebooks_file_reads_as_its_cells_and_is_undone_as_the_
     assert (tmp_path / "fit.ipynb").read_text() == before
 
 
-def test_a_conflict_over_a_notebooks_file_shows_its_cells(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_conflict_over_a_notebook_file_shows_its_cells(host: Host, open_session: Open, tmp_path: Path) -> None:
     (tmp_path / "fit.ipynb").write_text(notebook("x = 1"))
     session = open_session("writes_files")
     turn = does(session, ["write", "fit.ipynb", notebook("x = 2")])

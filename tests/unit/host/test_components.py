@@ -48,9 +48,7 @@ def answer_to(session: Session, prompt: str) -> str:
     return session.prompt(prompt).wait(PATIENCE).text
 
 
-def test_an_agent_starts_a_given_mcp_server_with_its_arguments_variables_and_folder(
-    with_servers: Any, tmp_path: Path
-) -> None:
+def test_agent_starts_an_mcp_server_with_its_arguments(with_servers: Any, tmp_path: Path) -> None:
     """The whole path: our call, ACP, the agent, the server, and back."""
     session = with_servers(scripted("--root", "a b", env={"LEVEL": "7"}))
     turn = session.prompt("/mcp files where").wait(PATIENCE)
@@ -60,7 +58,7 @@ def test_an_agent_starts_a_given_mcp_server_with_its_arguments_variables_and_fol
     assert (call.title, call.status, call.raw_output["structuredContent"]) == ("files: where", "completed", expected)
 
 
-def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_servers: Any) -> None:
+def test_mcp_command_lists_and_calls_the_servers_tools(with_servers: Any) -> None:
     """The command leaves nothing behind."""
     session = with_servers(scripted())
     assert answer_to(session, "/mcp") == "These came with the session: `files`."
@@ -86,7 +84,7 @@ def test_its_tools_are_listed_over_every_page_and_called_with_arguments(with_ser
     ],
     ids=["ends", "refuses", "dies", "missing"],
 )
-def test_a_server_that_fails_is_named_with_what_happened(
+def test_failed_mcp_server_is_named_with_the_reason(
     with_servers: Any, server: dict[str, Any], prompt: str, expected: str
 ) -> None:
     session = with_servers(server)
@@ -96,14 +94,14 @@ def test_a_server_that_fails_is_named_with_what_happened(
     assert answer_to(session, "/say and on") == "and on"
 
 
-def test_a_server_without_a_program_is_told_before_the_agent_finds_out(with_servers: Any) -> None:
+def test_mcp_server_without_its_program_gets_a_notice(with_servers: Any) -> None:
     """The turn names the command."""
     session = with_servers({"files": {"command": "no-such-server"}})
     answer_to(session, "/say x")
     assert "The MCP server files cannot start: there is no command 'no-such-server'." in notices(session)
 
 
-def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) -> None:
+def test_copied_and_restarted_sessions_keep_their_mcp_servers(with_servers: Any) -> None:
     """Each way of opening a session sends them again."""
     session = with_servers(scripted())
     answer_to(session, "/say one")
@@ -113,7 +111,7 @@ def test_a_copy_and_a_restarted_session_keep_their_servers(with_servers: Any) ->
     assert answer_to(session, "/mcp") == "These came with the session: `files`."
 
 
-def test_http_and_sse_go_to_agents_that_say_they_can(open_session: Open, tmp_path: Path) -> None:
+def test_http_and_sse_servers_go_to_agents_that_support_them(open_session: Open, tmp_path: Path) -> None:
     """With their headers; also further folders."""
     servers = mcp_servers(
         {
@@ -145,7 +143,7 @@ def test_an_unreachable_mcp_server_is_left_out_with_a_notice(open_session: Open,
     assert f"cannot reach these MCP servers: {left}." in notices(session)
 
 
-def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
+def test_agent_gets_the_full_path_of_an_mcp_program(tmp_path: Path) -> None:
     """ACP wants it: found on the agent's search path or in the session's folder; otherwise unchanged."""
     tool = tmp_path / "bin" / "tool"
     tool.parent.mkdir()
@@ -159,7 +157,7 @@ def test_a_program_is_told_with_its_whole_path(tmp_path: Path) -> None:
     assert (unreachable, missing) == ((), (("c", "nothing"),))
 
 
-def test_servers_are_read_from_the_file_that_other_tools_keep(tmp_path: Path) -> None:
+def test_mcp_servers_are_read_from_a_json_file(tmp_path: Path) -> None:
     """``mcp.json``; the error names a bad entry."""
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": {"files": {"command": "mcp-files"}}}))

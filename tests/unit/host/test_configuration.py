@@ -46,7 +46,7 @@ def opened(host: Host, configured: Configuration) -> Session:
     return Session(host.loop.call(open_it))
 
 
-def test_tabs_of_equal_configuration_share_a_process_and_each_has_a_session(host: Host, tmp_path: Path) -> None:
+def test_tabs_with_equal_configuration_share_a_process(host: Host, tmp_path: Path) -> None:
     """Equal, not the same object; the last tab to close ends it."""
     tabs = [opened(host, made(tmp_path)) for _ in range(2)]
     for tab in tabs:
@@ -70,7 +70,7 @@ def test_tabs_with_different_mcp_servers_do_not_share_a_process(host: Host, tmp_
     assert warm.pid == bare.health().pid
 
 
-def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, tmp_path: Path) -> None:
+def test_request_outside_a_session_reuses_a_running_process(host: Host, tmp_path: Path) -> None:
     """A list of sessions needs no servers or folders."""
     tab = opened(host, made(tmp_path))
     tab.prompt("hi").wait(PATIENCE)
@@ -80,7 +80,7 @@ def test_what_is_asked_outside_of_sessions_starts_no_second_process(host: Host, 
     assert other is not borrowed
 
 
-def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: Path) -> None:
+def test_agents_own_mcp_servers_go_to_each_of_its_sessions(tmp_path: Path) -> None:
     """A server given for the session wins where the names are equal."""
     from agentnb.agent.catalog import read
 
@@ -96,7 +96,7 @@ def test_an_agents_own_mcp_servers_are_given_to_each_of_its_sessions(tmp_path: P
     assert made.bare.components == ()
 
 
-def test_tabs_with_kernel_access_share_a_process_only_where_the_agent_keeps_their_servers_apart(tmp_path: Path) -> None:
+def test_tabs_with_kernel_access_share_a_process_if_supported(tmp_path: Path) -> None:
     """Otherwise each tab has its own key; requests outside of sessions take any running process."""
     one, other = (made(tmp_path, kernel_tools=True) for _ in range(2))
     assert len({one.key, other.key, made(tmp_path).key}) == 3
@@ -105,7 +105,7 @@ def test_tabs_with_kernel_access_share_a_process_only_where_the_agent_keeps_thei
     assert len({made(tmp_path, spec=apart, kernel_tools=True).key for _ in range(2)}) == 1
 
 
-def test_sessions_of_one_process_call_the_kernel_tools_of_their_own(host: Host, tmp_path: Path) -> None:
+def test_sessions_of_one_process_keep_separate_kernel_access(host: Host, tmp_path: Path) -> None:
     """The access of each conversation decides about its calls."""
     tools = Tools()
     host.environment.connect(shell=tools)

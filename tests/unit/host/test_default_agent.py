@@ -56,19 +56,19 @@ def use(host: Host, agent: str, folder: Path) -> None:
     session.prompt("Hello").wait(30)
 
 
-def test_no_agent_is_the_default_where_none_is_installed(prefix: Path) -> None:
+def test_no_agent_is_the_default_when_none_is_installed(prefix: Path) -> None:
     with notebook() as host:
         assert default(host) == ""
 
 
-def test_the_first_real_agent_that_is_installed_is_the_default(prefix: Path) -> None:
+def test_first_installed_real_agent_is_the_default(prefix: Path) -> None:
     for program in ("goose", "opencode"):
         known_agent.install(prefix, program, "moody")
     with notebook() as host:
         assert default(host) == "opencode"
 
 
-def test_the_tour_is_the_default_only_where_no_real_agent_is(prefix: Path, tmp_path: Path) -> None:
+def test_tour_is_the_default_only_without_a_real_agent(prefix: Path, tmp_path: Path) -> None:
     with notebook() as host:
         use(host, "eliza", tmp_path)
         assert default(host) == "eliza"
@@ -78,9 +78,7 @@ def test_the_tour_is_the_default_only_where_no_real_agent_is(prefix: Path, tmp_p
         assert default(host) == "goose"
 
 
-def test_the_agent_used_last_in_this_notebook_comes_before_one_used_elsewhere(
-    prefix: Path, log: Path, tmp_path: Path
-) -> None:
+def test_default_is_the_agent_last_used_in_this_notebook(prefix: Path, log: Path, tmp_path: Path) -> None:
     for program in ("goose", "opencode"):
         known_agent.install(prefix, program, "moody")
     with notebook(log, "a.ipynb") as host:
@@ -95,7 +93,7 @@ def test_the_agent_used_last_in_this_notebook_comes_before_one_used_elsewhere(
         assert default(host) == "opencode"
 
 
-def test_an_agent_that_npx_downloads_is_the_default_only_where_none_is_installed(prefix: Path, tmp_path: Path) -> None:
+def test_npx_agent_is_the_default_only_when_none_is_installed(prefix: Path, tmp_path: Path) -> None:
     """Even if used last: a start would download it."""
     (prefix / "bin/npx").symlink_to("/bin/true")
     with notebook() as host:
@@ -110,7 +108,9 @@ def test_an_agent_that_npx_downloads_is_the_default_only_where_none_is_installed
         assert default(host) == "goose"
 
 
-def test_the_setting_comes_first(prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_setting_overrides_the_default_agent(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known_agent.install(prefix, "goose", "moody")
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "config"))
     change_setting("agent", "local")
@@ -118,7 +118,7 @@ def test_the_setting_comes_first(prefix: Path, tmp_path: Path, monkeypatch: pyte
         assert default(host) == "local"
 
 
-def test_an_agent_that_could_not_start_here_is_not_the_default_again(prefix: Path, tmp_path: Path) -> None:
+def test_agent_that_failed_to_start_is_not_the_default(prefix: Path, tmp_path: Path) -> None:
     known_agent.install(prefix, "opencode", "dies_at_start")
     known_agent.install(prefix, "goose", "moody")
     with notebook() as host:

@@ -13,9 +13,7 @@ from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import Open, hosted
 
 
-def test_a_function_when_it_takes_too_long_fails_for_the_agent_and_holds_up_nothing(
-    host: Host, open_session: Open, tmp_path: Path
-) -> None:
+def test_slow_extension_function_fails_and_blocks_nothing(host: Host, open_session: Open, tmp_path: Path) -> None:
     """More functions hang than there are threads; the agent gets an error for each and still reads files."""
     (tmp_path / "data.txt").write_text("1 2 3", encoding="utf-8")
     session, go_on = open_session("works", mode="allow"), Event()
@@ -32,7 +30,7 @@ def test_a_function_when_it_takes_too_long_fails_for_the_agent_and_holds_up_noth
     assert read == {"content": "1 2 3"}
 
 
-def test_a_function_when_it_raises_says_so_to_the_agent(open_session: Open) -> None:
+def test_agent_gets_the_error_of_an_extension_function(open_session: Open) -> None:
     """The error names its kind; the session goes on."""
     session = open_session("works")
     session.on_extension("_zoo/feed", lambda params: params["plant"])

@@ -42,14 +42,13 @@ def ready(session: Session) -> str:
 
 
 def pending(session: Session) -> list[str]:
-    """Returns the tool calls that are pending."""
     active = session.chat.active_turn
     parts = active.response_parts if active is not None else ()
     calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
     return [call.tool_call_id for call in calls if isinstance(call, ToolCallPendingConfirmationState)]
 
 
-def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(open_session: Open) -> None:
+def test_agent_that_opens_no_session_shows_its_last_output(open_session: Open) -> None:
     """Claude's adapter reports only exit code 1 of its subprocess; the reason is on stderr."""
     error = ready(open_session("opens_nothing", spec={"origin": "user"}))
     assert "Claude Code process exited with code 1" in error
@@ -62,9 +61,7 @@ def test_an_agent_that_opens_no_session_shows_its_last_output_and_what_to_do(ope
     [("Node 999.1 or newer", "It needs Node 999.1 or newer; this is Node "), ("Node 4 or newer", "")],
 )
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
-    open_session: Open, requires: str, advice: str
-) -> None:
+def test_agent_on_an_old_node_names_the_required_version(open_session: Open, requires: str, advice: str) -> None:
     """Kimi Code on Node 20; a newer Node is not blamed."""
     failed = ready(open_session("fails", "dies", "start", spec={"requires": requires}))
     assert advice in failed
@@ -82,7 +79,7 @@ def test_an_agent_that_does_not_start_on_an_old_node_names_the_one_it_needs(
         ("question", r"fails stopped unexpectedly \(exit code 9\).*could not go on at question"),
     ],
 )
-def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
+def test_agent_that_dies_fails_the_turn_with_its_last_output(
     attended: Host, open_session: Open, step: str, pattern: str
 ) -> None:
     """The turn ends, and no request stays open."""
@@ -102,7 +99,7 @@ def test_an_agent_that_dies_at_a_step_fails_the_turn_with_its_last_words(
         ("session/new", r"did not answer session/new within 0.5 s"),
     ],
 )
-def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
+def test_agent_that_hangs_before_the_prompt_times_out(
     host: Host, impatient: dict[str, Any], open_session: Open, step: str, message: str
 ) -> None:
     """The turn fails and names the request."""
@@ -114,7 +111,7 @@ def test_an_agent_that_hangs_before_the_prompt_is_given_up_in_time(
 
 
 @pytest.mark.parametrize("step", ["session/prompt", "turn", "question"])
-def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
+def test_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
     attended: Host, open_session: Open, agentnb_events: Events, step: str
 ) -> None:
     """The turn ends at once; the agent's process is ended before the next prompt."""
@@ -131,9 +128,7 @@ def test_an_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
 
 
 @pytest.mark.parametrize("how", ["dies", "hangs"])
-def test_an_agent_that_fails_when_it_hears_of_a_cancel_holds_up_nothing(
-    attended: Host, open_session: Open, how: str
-) -> None:
+def test_agent_that_fails_at_a_cancel_blocks_nothing(attended: Host, open_session: Open, how: str) -> None:
     """The turn and its open request are cancelled."""
     session = open_session("fails", how, "cancel")
     hosted(attended, session).turns.cancel_grace = 0.2
@@ -153,7 +148,7 @@ CHOICES = {
 
 @pytest.mark.parametrize(("how", "reason"), [("dies", "could not go on at {}"), ("hangs", "did not answer {}")])
 @pytest.mark.parametrize("step", CHOICES)
-def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
+def test_choice_that_the_agent_never_accepts_is_rejected(
     *, host: Host, impatient: dict[str, Any], open_session: Open, step: str, how: str, reason: str
 ) -> None:
     """The state does not change; the client gets the reason."""
@@ -170,7 +165,7 @@ def test_a_choice_that_the_agent_never_takes_is_refused_to_the_page(
     assert [option["currentValue"] for option in session.state.config_options or ()] == ["a"]
 
 
-def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(attended: Host, open_session: Open) -> None:
+def test_agent_that_dies_at_login_fails_the_turn(attended: Host, open_session: Open) -> None:
     """The login request is closed; Python gets the error."""
     session = open_session("fails", "dies", "authenticate")
     turn = session.prompt("go")
@@ -185,9 +180,7 @@ def test_an_agent_that_dies_at_its_login_fails_the_turn_with_its_last_words(atte
         session.login("browser", timeout=PATIENCE)
 
 
-def test_an_agent_that_hangs_at_its_login_can_be_left_and_started_again(
-    attended: Host, open_session: Open, agentnb_events: Events
-) -> None:
+def test_agent_that_hangs_at_login_can_be_restarted(attended: Host, open_session: Open, agentnb_events: Events) -> None:
     """A browser login takes time, so only the user's cancel and restart end it."""
     session = open_session("fails", "hangs", "authenticate")
     turn = session.prompt("go")
@@ -217,9 +210,7 @@ def waiting_for_a_login(host: Host, session: Session) -> InputQuestion:
 
 
 @pytest.mark.parametrize("way", ["cancel", "stop", "close"])
-def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
-    attended: Host, open_session: Open, way: str
-) -> None:
+def test_slow_login_shows_a_card_and_can_be_cancelled(attended: Host, open_session: Open, way: str) -> None:
     """By its card, the turn's Stop, or closing the tab; the agent hears of it, and nothing waits."""
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
@@ -235,7 +226,7 @@ def test_a_login_that_takes_long_says_that_it_waits_and_can_be_called_off(
     assert session.questions == ()
 
 
-def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Host, open_session: Open) -> None:
+def test_turn_continues_after_a_login_the_agent_did_not_notice(attended: Host, open_session: Open) -> None:
     """The host requests the session again."""
     session = open_session("wants_login", "session", "unnoticed")
     turn = session.prompt("go")
@@ -243,7 +234,7 @@ def test_who_has_logged_in_goes_on_though_the_agent_has_not_noticed(attended: Ho
     assert turn.wait(PATIENCE, check=False).text == "welcome"
 
 
-def test_closing_an_agent_that_hangs_at_it_is_bounded(open_session: Open) -> None:
+def test_closing_a_session_stops_an_agent_that_hangs(open_session: Open) -> None:
     session = open_session("fails", "hangs", "session/close")
     assert ready(session) == ""
     process = psutil.Process(session.health().pid)
@@ -251,9 +242,7 @@ def test_closing_an_agent_that_hangs_at_it_is_bounded(open_session: Open) -> Non
     assert not process.is_running()
 
 
-def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
-    attended: Host, open_session: Open
-) -> None:
+def test_permission_requests_with_odd_ids_get_their_own_answers(attended: Host, open_session: Open) -> None:
     """Ids are text and number, one is used twice; some lines are invalid; a prompt is answered twice."""
     session = open_session("odd_ids")
     turn = session.prompt("go")
@@ -270,7 +259,7 @@ def test_two_permissions_at_once_with_odd_ids_are_answered_each_with_its_own(
     assert session.health().stray >= 3
 
 
-def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(host: Host, open_session: Open) -> None:
+def test_late_output_after_a_cancel_stays_in_its_turn(host: Host, open_session: Open) -> None:
     """The turn stays cancelled and has the text; the next prompt works as usual."""
     session = open_session("answers_late")
     turn = session.prompt("go")
@@ -285,14 +274,14 @@ def test_an_agent_that_answers_a_cancel_late_keeps_its_last_words_in_their_turn(
 
 
 @pytest.mark.parametrize(("script", "prompt", "length"), [("flood", "20000", 100_000), ("long_line", "64", 64 << 20)])
-def test_a_flood_and_a_line_of_64_mib_reach_the_state_whole(
+def test_flood_and_64_mib_line_reach_the_state_complete(
     open_session: Open, script: str, prompt: str, length: int
 ) -> None:
     """Through the whole host, not only the connection."""
     assert len(open_session(script).prompt(prompt).wait(2 * PATIENCE).text) == length
 
 
-def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open) -> None:
+def test_updates_before_the_session_is_known_reach_its_state(open_session: Open) -> None:
     """The commands and the mode arrived before the answer to ``session/new``."""
     session = open_session("update_before_session")
     assert session.prompt("go").wait(PATIENCE, check=False).stop_reason == "end_turn"
@@ -300,8 +289,7 @@ def test_updates_before_the_session_is_known_are_in_its_state(open_session: Open
     assert session.state.lifecycle == "ready"
 
 
-def test_updates_after_the_prompts_answer_are_in_its_turn(host: Host, open_session: Open) -> None:
-    """The completed turn still gets the late text."""
+def test_updates_after_the_prompts_answer_reach_its_turn(host: Host, open_session: Open) -> None:
     session = open_session("update_after_answer")
     turn = session.prompt("go")
     assert turn.wait(PATIENCE, check=False).stop_reason == "end_turn"

@@ -66,9 +66,7 @@ def values(talk: Talk) -> dict[str, Any]:
     return config.values
 
 
-def test_a_freedom_that_is_chosen_in_mid_turn_answers_what_it_covers_and_counts_at_once(
-    host_of: HostOf, work: Path
-) -> None:
+def test_freedom_changed_during_a_turn_applies_at_once(host_of: HostOf, work: Path) -> None:
     """The pending edit is made, the pending command still asks; conversation and agent stay the same."""
     talk = Talk(host_of(), work)
     turn = talk.prompt(write(work / "a"), run("true"))
@@ -89,14 +87,14 @@ def test_a_freedom_that_is_chosen_in_mid_turn_answers_what_it_covers_and_counts_
     assert ([(work / name).exists() for name in "abc"], talk.conversation.agent) == ([True, True, False], agent)
 
 
-def test_a_freedom_that_does_not_exist_is_refused(host_of: HostOf, work: Path) -> None:
+def test_unknown_freedom_is_refused(host_of: HostOf, work: Path) -> None:
     talk = Talk(host_of(), work)
     with pytest.raises(UsageError, match="freedom='most' is not one of 'ask', 'edit', 'auto'"):
         talk.session.freedom = "most"  # type: ignore[assignment]
     assert talk.session.freedom == "ask"
 
 
-def test_without_previews_and_confinement_auto_asks_and_says_so(
+def test_auto_asks_for_commands_without_preview_or_confinement(
     host_of: HostOf, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control's label says that commands still ask."""
@@ -137,16 +135,14 @@ SAFE = Rehearsal(files=(RehearsalFile(path="a", status="created"), RehearsalFile
         (unavailable("This is not Linux."), False),
     ],
 )
-def test_a_preview_is_harmless_if_it_saw_all_and_nothing_that_cannot_be_undone(
-    preview: Rehearsal, harmless: bool
-) -> None:
+def test_preview_is_harmless_if_complete_and_undoable(preview: Rehearsal, harmless: bool) -> None:
     assert is_harmless(preview, "/w", Situation(agent="a", root=Path("/w"))) is harmless
 
 
 # --- the site's ceiling ---
 
 
-def test_a_site_that_leaves_edit_at_most_caps_what_is_begun_and_refuses_more(host_of: HostOf, work: Path) -> None:
+def test_site_limit_caps_freedom_and_refuses_more(host_of: HostOf, work: Path) -> None:
     """Auto becomes Edit; a request for Auto or full trust names the site's policy."""
     talk = Talk(host_of('freedom_at_most = "edit"\n'), work, mode="auto")
     assert (talk.session.freedom, values(talk)["permissions"]) == ("edit", "edit")
@@ -161,9 +157,7 @@ def test_a_site_that_leaves_edit_at_most_caps_what_is_begun_and_refuses_more(hos
     assert talk.session.freedom == "custom"
 
 
-def test_a_ceiling_that_is_set_while_a_conversation_is_open_counts_at_once(
-    host_of: HostOf, work: Path, tmp_path: Path
-) -> None:
+def test_site_limit_applies_to_an_open_conversation_at_once(host_of: HostOf, work: Path, tmp_path: Path) -> None:
     talk = Talk(host_of(), work, mode="edit")
     talk.done(talk.prompt(write(work / "a")))
     (tmp_path / "site.toml").write_text('freedom_at_most = "ask"\n')
@@ -177,9 +171,7 @@ def test_a_ceiling_that_is_set_while_a_conversation_is_open_counts_at_once(
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("edit", "edit"), ("auto", "auto"), ("deny", "deny"), ("allow", "ask")])
-def test_a_restart_of_the_kernel_keeps_the_freedom_but_no_full_trust(
-    tmp_path: Path, work: Path, mode: Any, kept: str
-) -> None:
+def test_kernel_restart_keeps_freedom_but_not_full_trust(tmp_path: Path, work: Path, mode: Any, kept: str) -> None:
     """Also the conversation's sensitive files."""
     log = tmp_path / "log.db"
     first = Host(log=log)
@@ -206,7 +198,7 @@ def test_a_restart_of_the_kernel_keeps_the_freedom_but_no_full_trust(
 # --- sensitive files of a conversation ---
 
 
-def test_sensitive_files_of_a_conversation_ask_in_it_alone(host_of: HostOf, work: Path) -> None:
+def test_sensitive_files_ask_only_in_their_conversation(host_of: HostOf, work: Path) -> None:
     """From the next request on, under any freedom, until they are removed."""
     host = host_of()
     talk, other = Talk(host, work, mode="edit"), Talk(host, work, mode="edit", name="other")
@@ -234,7 +226,7 @@ def revoke(host: Host, **which: str) -> str:
     return message
 
 
-def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_next(host_of: HostOf, work: Path) -> None:
+def test_revoked_grant_lets_the_running_command_finish(host_of: HostOf, work: Path) -> None:
     """The card that gave it finds it; the answer says what still runs; a second time it is gone."""
     host = host_of()
     os.mkfifo(work / "pipe")
@@ -259,9 +251,7 @@ def test_a_grant_that_is_revoked_while_its_command_runs_lets_it_run_and_asks_nex
     assert revoke(host, id=grant.id) == "Already revoked."
 
 
-def test_every_grant_is_listed_in_plain_words_and_revoked_by_its_id(
-    host_of: HostOf, work: Path, tmp_path: Path
-) -> None:
+def test_every_grant_is_listed_and_revoked_by_its_id(host_of: HostOf, work: Path, tmp_path: Path) -> None:
     """Those of a conversation, a folder and the user; full trust and the file's bypass count, too."""
     (tmp_path / "config").mkdir()
     (tmp_path / "config/policy.toml").write_text(

@@ -69,7 +69,7 @@ def review(host: Host, open_session: Open, follow: Follow, tmp_path: Path) -> Re
     return Review(host, session, does(session, ["write", "a.txt", AFTER]), follow, file)
 
 
-def test_a_part_that_is_undone_leaves_the_file_and_the_change_and_can_be_redone(review: Review) -> None:
+def test_part_of_a_change_can_be_undone_and_redone(review: Review) -> None:
     assert review.meta["divisible"]
     assert review.do("undo", TOP)["message"] == "A part of a.txt was undone."
     assert review.file.read_text() == LAST
@@ -79,13 +79,13 @@ def test_a_part_that_is_undone_leaves_the_file_and_the_change_and_can_be_redone(
     assert ("undoneParts" in review.meta, review.counts) == (False, {"added": 1, "removed": 2})
 
 
-def test_what_the_user_changed_elsewhere_stays_when_a_part_is_undone(review: Review) -> None:
+def test_undo_of_a_part_keeps_user_edits_elsewhere(review: Review) -> None:
     review.file.write_text(AFTER.replace("15\n", "mine\n"))
     review.do("undo", TOP)
     assert review.file.read_text() == LAST.replace("15\n", "mine\n")
 
 
-def test_a_part_that_the_user_changed_is_a_conflict_and_is_undone_only_when_chosen(review: Review) -> None:
+def test_undo_of_a_part_the_user_changed_is_a_conflict(review: Review) -> None:
     review.file.write_text(AFTER.replace("three\n", "mine\n"))
     refused = review.do("undo", TOP)
     assert [each["path"] for each in refused["conflicts"]] == ["a.txt"]
@@ -96,7 +96,7 @@ def test_a_part_that_the_user_changed_is_a_conflict_and_is_undone_only_when_chos
     assert review.file.read_text() == LAST
 
 
-def test_lines_of_an_older_version_or_of_none_are_refused(review: Review) -> None:
+def test_outdated_or_invalid_hunk_lines_are_refused(review: Review) -> None:
     hunk = {**TOP, **review.digests}
     review.do("undo", END)
     target = {"kind": "resource", "resource": "file:a.txt", "hunk": hunk}
@@ -110,7 +110,7 @@ def test_lines_of_an_older_version_or_of_none_are_refused(review: Review) -> Non
     assert review.file.read_text() == FIRST
 
 
-def test_parts_of_a_notebook_and_of_a_new_file_are_not_offered(
+def test_notebooks_and_new_files_are_not_divisible(
     host: Host, open_session: Open, follow: Follow, tmp_path: Path
 ) -> None:
     (tmp_path / "n.ipynb").write_text("{}")

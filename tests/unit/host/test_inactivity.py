@@ -25,7 +25,7 @@ def say(host: Host, turn: Turn, words: str | None) -> None:
     host.loop.call(hosted(host, turn.session).dispatch, SessionActivityChanged(activity=words))
 
 
-def test_a_terminal_says_it_once_each_time_and_how_to_stop(
+def test_terminal_reports_each_silence_once_with_the_stop_key(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On a separate line, between the agent's texts before and after."""
@@ -39,7 +39,7 @@ def test_a_terminal_says_it_once_each_time_and_how_to_stop(
     )
 
 
-def test_text_in_a_cell_says_it_as_long_as_it_lasts_and_does_not_keep_it(
+def test_cell_output_shows_silence_only_while_it_lasts(
     host: Host, silent: Turn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     display = turn_display.GrowingMarkdownDisplay(silent)

@@ -68,7 +68,7 @@ def test_a_form_is_filled_in_from_python(attended: Host, open_session: Open) -> 
     assert session.questions == ()
 
 
-def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> None:
+def test_page_saves_a_draft_and_answers_with_it(attended: Host, open_session: Open) -> None:
     """The state keeps drafts; an answer without values uses them."""
     session = open_session("asks_user")
     turn = asking_turn(attended, session, FORM)
@@ -96,7 +96,7 @@ def test_a_page_drafts_and_then_answers(attended: Host, open_session: Open) -> N
         ({"colour": "red"}, "'colour' was not asked"),
     ],
 )
-def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
+def test_invalid_answer_is_refused_and_the_question_stays_open(
     attended: Host, open_session: Open, values: dict[str, Any], message: str
 ) -> None:
     """The error names the reason."""
@@ -108,7 +108,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(
     assert json.loads(turn.wait(PATIENCE, check=False).text) == {"action": "decline"}
 
 
-def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_session: Open) -> None:
+def test_url_question_is_accepted_or_completed_elsewhere(attended: Host, open_session: Open) -> None:
     """`elicitation/complete` closes an open question."""
     session = open_session("asks_user")
     turn = asking_turn(attended, session, URL)
@@ -119,7 +119,7 @@ def test_a_page_to_visit_is_accepted_or_done_elsewhere(attended: Host, open_sess
     assert json.loads(done.text) == {"action": "accept"}
 
 
-def test_a_question_taken_back_closes(attended: Host, open_session: Open) -> None:
+def test_question_closes_when_the_agent_withdraws_it(attended: Host, open_session: Open) -> None:
     """`$/cancel_request` closes it without an answer."""
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([{**FORM, "_then": "take back"}])).wait(PATIENCE, check=False)
@@ -136,8 +136,7 @@ def test_cancelling_the_turn_cancels_its_questions(attended: Host, open_session:
     assert (json.loads(turn.text), session.questions) == ({"action": "cancel"}, ())
 
 
-def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_session: Open) -> None:
-    """Nothing waits forever."""
+def test_question_is_declined_when_no_user_is_attached(open_session: Open) -> None:
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([FORM])).wait(PATIENCE, check=False)
     assert json.loads(turn.text) == {"action": "decline"}
@@ -145,7 +144,7 @@ def test_where_nobody_is_there_the_agent_is_told_no_and_the_transcript_why(open_
     assert "No one can answer" in str(turn.snapshot.response_parts[0])
 
 
-def test_a_question_of_a_kind_that_we_do_not_know_is_refused_and_kept_raw(attended: Host, open_session: Open) -> None:
+def test_question_of_an_unknown_kind_is_refused_and_kept_raw(attended: Host, open_session: Open) -> None:
     """The agent learns the mode; the user sees the raw request."""
     session = open_session("asks_user")
     turn = session.prompt(json.dumps([{"mode": "song", "melody": "la"}])).wait(PATIENCE, check=False)
@@ -161,7 +160,7 @@ def login(attended: Host, session: Session, way: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["session", "prompt"])
-def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session: Open, when: str) -> None:
+def test_request_is_repeated_after_a_login(attended: Host, open_session: Open, when: str) -> None:
     """The user chooses a way to log in; a terminal login shows the command to type."""
     session = open_session("wants_login", when)
     turn = session.prompt("hi")
@@ -176,9 +175,7 @@ def test_after_a_login_the_agent_is_asked_once_more(attended: Host, open_session
 
 
 @pytest.mark.parametrize("when", ["session", "prompt"])
-def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
-    attended: Host, open_session: Open, when: str
-) -> None:
+def test_login_without_effect_fails_the_turn(attended: Host, open_session: Open, when: str) -> None:
     session = open_session("wants_login", when, "never")
     turn = session.prompt("hi")
     login(attended, session, "browser")
@@ -186,7 +183,7 @@ def test_a_login_that_did_not_help_fails_the_turn_instead_of_asking_for_ever(
     assert session.questions == ()
 
 
-def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: Open) -> None:
+def test_login_by_variable_names_the_variable_to_set(attended: Host, open_session: Open) -> None:
     """Never request a key: the state would contain it."""
     session = open_session("wants_login", "session")
     turn = session.prompt("hi")
@@ -195,7 +192,7 @@ def test_a_login_by_environment_says_what_to_set(attended: Host, open_session: O
     assert "wants SCRIPTED_KEY in its environment" in str(turn.error)
 
 
-def test_without_anybody_a_login_fails_with_every_way_and_python_can_do_it(open_session: Open) -> None:
+def test_unattended_login_fails_with_the_ways_to_sign_in(open_session: Open) -> None:
     """``session.login()`` lists the ways and takes one; the next prompt works."""
     session = open_session("wants_login", "session")
     turn = session.prompt("hi").wait(PATIENCE, check=False)

@@ -43,7 +43,7 @@ def texts(session: Session) -> list[tuple[str, str]]:
     return [(turn.message.text, session.turns[at].text) for at, turn in enumerate(session.chat.turns)]
 
 
-def test_a_session_is_resumed_where_the_agent_cannot_load(host: Host, kept: Kept) -> None:
+def test_session_is_resumed_when_the_agent_cannot_load(host: Host, kept: Kept) -> None:
     """The transcript is empty."""
     conversation = run(host, opened(host, kept("resume"), "old-2", title="Mine"))
     assert (texts(Session(conversation)), conversation.lifecycle.opening.outcome) == ([], "resumed")
@@ -67,7 +67,7 @@ def test_a_session_that_cannot_be_opened_leaves_no_tab(
     assert host.conversations == {}
 
 
-def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Host, open_session: Open) -> None:
+def test_copy_has_the_memory_and_continues_separately(host: Host, open_session: Open) -> None:
     """Both remember the cat, but not what the other is told later; one process serves both."""
     conversation = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), title="Cats"))
     first = Session(conversation)
@@ -86,7 +86,7 @@ def test_a_copy_has_the_transcript_and_the_memory_and_goes_its_own_way(host: Hos
     assert hosted(host, second).session_id != conversation.session_id
 
 
-def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
+def test_copy_of_a_session_is_stored_in_the_log(tmp_path: Path) -> None:
     host = Host(log=tmp_path / "log.db")
     first = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
     first.prompt("/say one").wait(PATIENCE, check=False)
@@ -100,7 +100,7 @@ def test_a_copy_outlives_the_kernel_as_any_session_does(tmp_path: Path) -> None:
     store.close()
 
 
-def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host: Host, open_session: Open) -> None:
+def test_copied_transcript_does_not_appear_twice(host: Host, open_session: Open) -> None:
     """The copy already has the transcript; the title in the replay still counts."""
     session = open_session("keeps", "fork")
     session.prompt("tell").wait(PATIENCE, check=False)
@@ -118,7 +118,7 @@ def test_an_agent_that_says_a_copied_conversation_again_is_not_shown_twice(host:
     ],
     ids=["not offered", "refused"],
 )
-def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
+def test_failed_copy_leaves_the_session_unchanged(
     host: Host, open_session: Open, able: tuple[str, ...], error: type[AgentError], message: str
 ) -> None:
     """The one tab still works."""
@@ -142,7 +142,7 @@ def test_a_copy_that_cannot_be_made_leaves_everything_as_it_was(
     ],
     ids=["list", "delete", "logout"],
 )
-def test_what_an_agent_does_not_offer_is_not_asked_of_it(
+def test_unsupported_request_is_not_sent_to_the_agent(
     host: Host, kept: Kept, work: Callable[[Host, Configuration], Any], message: str
 ) -> None:
     """The error says what to do instead."""
@@ -152,9 +152,7 @@ def test_what_an_agent_does_not_offer_is_not_asked_of_it(
 
 
 @pytest.mark.parametrize("step", ["session/list", "session/fork", "session/delete", "logout"])
-def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
-    host: Host, open_session: Open, step: str
-) -> None:
+def test_agent_that_dies_at_a_request_shows_its_last_output(host: Host, open_session: Open, step: str) -> None:
     """It leaves no tab, and the open session survives."""
     session = open_session("fails", "dies", step)
     session.open(PATIENCE)
@@ -171,7 +169,7 @@ def test_an_agent_that_dies_at_one_of_these_is_told_with_its_last_words(
     assert list(host.conversations) == [uri_of(session)]
 
 
-def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path: Path) -> None:
+def test_next_session_needs_a_login_after_a_logout(attended: Host, tmp_path: Path) -> None:
     """The host tells the running process; a running turn goes on."""
     env = {"AGENTNB_ELIZA_LOGIN": "1"}
     eliza = find("eliza")
@@ -193,7 +191,7 @@ def test_after_a_logout_the_next_session_wants_a_login(attended: Host, tmp_path:
     assert "Sign in to" in turn.error.message
 
 
-def test_an_agent_with_a_line_to_type_says_that_line_for_a_logout(host: Host, tmp_path: Path) -> None:
+def test_logout_error_names_the_command_to_type(host: Host, tmp_path: Path) -> None:
     """The catalogue has the command."""
     spec = custom([sys.executable, str(AGENTS / "echo.py")], name="echo")
     with pytest.raises(NotOffered, match="Type `echo logout` in a terminal"):

@@ -81,7 +81,7 @@ def ended_with(talk: Talk, turn: Turn, find: Callable[[Any], bool], option: str)
 
 
 @pytest.mark.parametrize("tool_call", [GEMINI, GEMINI_TITLE, CLAUDE, CODEX, TEXT], ids=lambda each: each["title"])
-def test_code_that_was_allowed_on_the_agents_request_is_not_asked_about_again(
+def test_code_allowed_on_the_agents_request_runs_without_asking(
     talk: Talk, tools: Tools, tool_call: dict[str, Any]
 ) -> None:
     """The card shows the code; the turn has one tool call."""
@@ -94,7 +94,7 @@ def test_code_that_was_allowed_on_the_agents_request_is_not_asked_about_again(
 
 
 @pytest.mark.parametrize("code", ["total = 0", f"{CODE}\nimport os", f"{CODE} "])
-def test_other_code_than_was_allowed_is_asked_about(talk: Talk, tools: Tools, code: str) -> None:
+def test_code_that_differs_from_the_allowed_code_asks(talk: Talk, tools: Tools, code: str) -> None:
     turn = talk.prompt(*steps({"ask": GEMINI}, ["run_code", {"code": code}], {"end": 1}))
     talk.answer(talk.questions()[0], "yes")
     (card,) = talk.until(lambda: [each for each in talk.open if each.tool_input == code] or None)
@@ -103,8 +103,7 @@ def test_other_code_than_was_allowed_is_asked_about(talk: Talk, tools: Tools, co
     assert "total" not in tools.shell.user_ns
 
 
-def test_the_same_code_is_asked_about_again_when_it_is_run_twice(talk: Talk) -> None:
-    """An approval covers one run."""
+def test_same_code_asks_again_when_it_runs_twice(talk: Talk) -> None:
     turn = talk.prompt(*steps({"ask": GEMINI}, RUN, {"end": 1}, RUN, {"end": 1}))
     talk.answer(talk.questions()[0], "yes")
     assert ended_with(talk, turn, lambda card: "reject" in ids(card), "reject")[0] == ["yes", True, False]
@@ -112,7 +111,7 @@ def test_the_same_code_is_asked_about_again_when_it_is_run_twice(talk: Talk) -> 
 
 
 @pytest.mark.parametrize("late", [0, 1, 2], ids=["announced before", "arguments after", "announced after"])
-def test_a_kernel_tool_call_is_one_entry_when_the_agent_announces_it(talk: Talk, tools: Tools, late: int) -> None:
+def test_announced_kernel_tool_call_has_one_entry(talk: Talk, tools: Tools, late: int) -> None:
     """Also if the call comes before the announcement."""
     updates = [{"update": each} for each in OPENCODE]
     done = {"update": {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed"}}
@@ -126,7 +125,7 @@ def test_a_kernel_tool_call_is_one_entry_when_the_agent_announces_it(talk: Talk,
     assert (call.id, call.status, tools.shell.user_ns["total"]) == ("c1", "completed", 42)
 
 
-def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_tool_call(talk: Talk) -> None:
+def test_code_allowed_at_the_kernel_answers_a_later_request(talk: Talk) -> None:
     """The agent requests permission after its call."""
     updates = [{"update": each} for each in OPENCODE]
     request = {"ask": {"toolCallId": "c1", "rawInput": {"code": CODE}}}
@@ -141,7 +140,7 @@ def test_code_that_was_allowed_at_the_kernel_is_not_asked_about_for_the_same_too
     ("code", "status", "error"),
     [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")],
 )
-def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, status: str, error: str | None) -> None:
+def test_kernel_card_shows_how_the_code_ended(talk: Talk, code: str, status: str, error: str | None) -> None:
     """If the agent shows no tool call, the kernel's card is shown; it fails if the code raises."""
     turn = talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
     talk.answer(talk.questions()[0], "allow")
@@ -158,7 +157,7 @@ def test_the_kernels_own_card_says_how_the_code_ended(talk: Talk, code: str, sta
 @pytest.mark.parametrize(
     ("code", "status", "error"), [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")]
 )
-def test_the_agents_tool_call_has_failed_when_its_code_raised(
+def test_agents_tool_call_fails_when_its_code_raises(
     talk: Talk, announced: str, code: str, status: str, error: str | None
 ) -> None:
     """Even if the agent calls it completed; its output is still shown."""
@@ -179,9 +178,7 @@ def test_the_agents_tool_call_has_failed_when_its_code_raised(
 
 
 @pytest.mark.parametrize("announces", [False, True], ids=["our own card", "the agent's tool call"])
-def test_the_tool_call_shows_the_code_that_runs_and_how_long_and_can_be_stopped(
-    talk: Talk, tools: Tools, announces: bool
-) -> None:
+def test_tool_call_shows_running_code_and_can_be_stopped(talk: Talk, tools: Tools, announces: bool) -> None:
     """The call has its output while it runs, its result and its times; the turn goes on."""
     code = "import time\nprint('begun')\ntime.sleep(600)"
     run: list[Any] = ["run_code", {"code": code}]

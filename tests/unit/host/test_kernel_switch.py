@@ -42,9 +42,7 @@ def access_of(conversation: Conversation) -> Any:
 
 
 @pytest.mark.parametrize(("wanted", "access"), [("off", None), ("look", "look"), ("run", "run"), (None, None)])
-def test_a_conversation_begins_with_the_kernel_access_that_its_page_chose(
-    page: Page, wanted: str | None, access: str | None
-) -> None:
+def test_page_chooses_kernel_access_of_a_new_conversation(page: Page, wanted: str | None, access: str | None) -> None:
     """The settings are the default; without access there is nothing to set."""
     conversation = begun(page, **({} if wanted is None else {"kernel": wanted}))
     assert (access_of(conversation), conversation.kernel is not None) == (access, access is not None)
@@ -54,7 +52,7 @@ def choose(page: Page, conversation: Conversation, seq: int, **config: str) -> N
     page.dispatch(conversation.session.uri, {"type": "session/configChanged", "config": config}, seq)
 
 
-def test_kernel_access_is_changed_while_a_conversation_is_open(page: Page) -> None:
+def test_kernel_access_changes_in_an_open_conversation(page: Page) -> None:
     """The agent's next call follows it; other values are refused."""
     conversation = begun(page, kernel="run")
     for seq, access in enumerate(("look", "off", "run"), 1):
@@ -76,9 +74,7 @@ def shell(page: Page) -> Iterator[None]:
     tools.loop.stop()
 
 
-def test_a_kernel_that_is_closed_to_an_agent_is_opened_while_its_turn_runs(
-    page: Page, shell: None, open_session: Open
-) -> None:
+def test_agent_gets_kernel_access_during_a_turn(page: Page, shell: None, open_session: Open) -> None:
     """The agent always has the tools, and each call checks the present access; nothing restarts."""
     del shell
     page.host.environment.connect(attached=lambda: True)
@@ -104,7 +100,7 @@ def test_a_kernel_that_is_closed_to_an_agent_is_opened_while_its_turn_runs(
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel_tools": False, "spec": {"takes_mcp": False}}])
-def test_a_conversation_that_never_has_the_kernel_cannot_open_it(
+def test_conversation_without_a_kernel_cannot_get_access(
     page: Page, shell: None, open_session: Open, options: dict[str, Any]
 ) -> None:
     """In a batch, or with an agent without tools; the page gets the reason."""
@@ -124,7 +120,7 @@ def review_of(conversation: Conversation) -> Any:
     return config.values.get("cellReview")
 
 
-def test_a_review_of_cells_that_a_page_chooses_holds_and_is_shown_in_every_conversation(page: Page) -> None:
+def test_cell_review_setting_applies_to_every_conversation(page: Page) -> None:
     """The kernel has one setting; later conversations have it too, and the audit log names the page."""
     one, other, without = begun(page, kernel="run"), begun(page, kernel="look"), begun(page, kernel="off")
     assert [review_of(each) for each in (one, other, without)] == ["first", "first", None]
@@ -136,7 +132,7 @@ def test_a_review_of_cells_that_a_page_chooses_holds_and_is_shown_in_every_conve
     assert (record.tool, record.what, record.by) == ("cell review", "first → after", "user")
 
 
-def test_a_review_of_cells_that_the_project_does_not_allow_is_refused(
+def test_cell_review_that_the_project_forbids_is_refused(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The page gets the reason; the kernel's setting stays."""
@@ -150,12 +146,12 @@ def test_a_review_of_cells_that_the_project_does_not_allow_is_refused(
     assert (review_of(conversation), page.host.environment.cell_review()) == ("first", None)
 
 
-def test_a_page_cannot_choose_an_access_that_there_is_not(page: Page) -> None:
+def test_page_cannot_choose_an_unknown_kernel_access(page: Page) -> None:
     assert page.ask("createSession", {"kernel": "everything"})["error"]["code"] != REFUSED
 
 
 @pytest.mark.parametrize("name", kernel_tools())
-def test_looking_covers_the_tools_that_only_read(name: str) -> None:
+def test_look_access_covers_only_reading_tools(name: str) -> None:
     """No access covers no tool."""
     demand_access(name, "run")
     with pytest.raises(PermissionDenied, match="to Off"):
@@ -167,7 +163,7 @@ def test_looking_covers_the_tools_that_only_read(name: str) -> None:
             demand_access(name, "look")
 
 
-def test_a_tool_that_the_access_does_not_cover_runs_nothing_and_asks_nobody() -> None:
+def test_tool_beyond_the_access_neither_runs_nor_asks() -> None:
     """The error tells the agent why and what to do."""
     tools = Tools()
     tools.access = "look"
@@ -177,7 +173,7 @@ def test_a_tool_that_the_access_does_not_cover_runs_nothing_and_asks_nobody() ->
     assert not tools.call("variables")["isError"]
 
 
-def test_the_first_look_at_the_kernel_is_said_once_where_a_chat_shows_it(page: Page, shell: None) -> None:
+def test_chat_notes_the_first_look_at_the_kernel_once(page: Page, shell: None) -> None:
     """A later look is not mentioned, nor is running code."""
     del shell
     page.host.environment.connect(attached=lambda: True)

@@ -38,7 +38,7 @@ def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
 
 
 @pytest.mark.parametrize("when", ["first", "after"])
-def test_a_change_of_cells_has_the_same_record_and_undo_whether_it_is_reviewed_first_or_after(
+def test_cell_review_order_does_not_change_record_or_undo(
     host: Host, work: Path, tools: Tools, when: CellReview
 ) -> None:
     """A later review asks nobody; the setting applies at once, also in an open conversation."""
@@ -74,7 +74,7 @@ def names(tools: Tools) -> dict[str, Any]:
     return {name: tools.shell.user_ns[name] for name in ("x", "y") if name in tools.shell.user_ns}
 
 
-def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Talk, tools: Tools, work: Path) -> None:
+def test_undo_restores_files_and_variables(talk: Talk, tools: Tools, work: Path) -> None:
     """Also from a cell, which blocks the thread that binds variables; redo restores both."""
     turn = turn_that(talk, tools, work)
     assert turn.text.split() == ["true"]
@@ -93,13 +93,13 @@ def test_undo_when_a_turn_changed_files_and_variables_brings_both_back(talk: Tal
     assert {each.state for each in turn.changes} == {"kept"}
 
 
-def test_the_difference_of_a_variable_is_empty(talk: Talk, tools: Tools, work: Path) -> None:
+def test_diff_of_a_variable_change_is_empty(talk: Talk, tools: Tools, work: Path) -> None:
     changes = turn_that(talk, tools, work).changes
     assert [each.diff.splitlines()[3:] for each in changes] == [["-one", "+two"], [], []]
     assert [each.diff for each in changes if each.kind == "variable"] == ["", ""]
 
 
-def test_undo_when_a_variable_was_bound_since_undoes_no_file_either(talk: Talk, tools: Tools, work: Path) -> None:
+def test_undo_changes_no_file_when_a_variable_was_rebound(talk: Talk, tools: Tools, work: Path) -> None:
     """Until the user chooses; a page gets the versions."""
     turn = turn_that(talk, tools, work)
     tools.shell.user_ns["x"] = 3
@@ -110,7 +110,7 @@ def test_undo_when_a_variable_was_bound_since_undoes_no_file_either(talk: Talk, 
     assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
 
 
-def test_undo_when_a_file_changed_since_leaves_the_variables_as_they_are(talk: Talk, tools: Tools, work: Path) -> None:
+def test_undo_changes_no_variable_when_a_file_was_edited(talk: Talk, tools: Tools, work: Path) -> None:
     """Variables that were already restored are bound again."""
     turn = turn_that(talk, tools, work)
     (work / "a.txt").write_text("mine\n")
@@ -120,9 +120,7 @@ def test_undo_when_a_file_changed_since_leaves_the_variables_as_they_are(talk: T
     assert {each.state for each in turn.changes} == {"open"}
 
 
-def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
-    host: Host, talk: Talk, tools: Tools, work: Path
-) -> None:
+def test_page_reads_old_and_new_value_of_a_variable(host: Host, talk: Talk, tools: Tools, work: Path) -> None:
     turn = turn_that(talk, tools, work)
     uri = f"{talk.conversation.session.uri}/changes/{turn.id}"
     sides = [
@@ -131,9 +129,7 @@ def test_a_page_when_it_reads_a_changed_variable_gets_a_line_on_it(
     assert ["1" in sides[0], "2" in sides[1]] == [True, True]
 
 
-def test_what_cannot_be_restored_is_named_on_the_card_and_in_the_turns_notes(
-    host: Host, work: Path, tools: Tools
-) -> None:
+def test_card_and_notes_name_variables_that_stay_changed(host: Host, work: Path, tools: Tools) -> None:
     """Only what the code reaches; a mutated object is restored under each of its names."""
     host.environment.connect(shell=tools)
     talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
@@ -152,7 +148,7 @@ def test_what_cannot_be_restored_is_named_on_the_card_and_in_the_turns_notes(
     assert {each.state for each in turn.changes} == {"undone"}
 
 
-def test_the_setting_of_memory_counts_at_once(host: Host, work: Path, tools: Tools) -> None:
+def test_undo_memory_setting_applies_at_once(host: Host, work: Path, tools: Tools) -> None:
     settings = KernelSettings(undo_memory=0.0)
     host.environment.connect(shell=tools, settings=settings)
     talk = Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)

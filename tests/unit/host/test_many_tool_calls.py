@@ -24,7 +24,7 @@ def _function_calls(tool_calls: int) -> int:
     return counted
 
 
-def test_a_tool_call_costs_the_same_however_many_came_before_it() -> None:
+def test_tool_call_cost_is_independent_of_earlier_calls() -> None:
     """Twice as many tool calls call twice as many functions, from the agent's update to the page's flush.
 
     ``make bench`` measures the cost of each.

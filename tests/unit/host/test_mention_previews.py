@@ -21,7 +21,7 @@ PICTURE = MessageEmbeddedResourceAttachment(
 FILE = MessageResourceAttachment(label="a.csv", uri="file:///w/a.csv")
 
 
-def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
+def test_attachment_preview_shows_tokens_and_what_is_cut() -> None:
     """A file has no size: the agent reads it itself."""
     assert to_json(previews([CELL, PICTURE, FILE], None, None)) == [
         {"label": "cell:3", "kind": "document", "tokens": 1_001, "leftOut": ["It is cut."], "isTaken": True},
@@ -30,7 +30,7 @@ def test_each_attachment_has_its_size_in_tokens_and_what_is_cut() -> None:
     ]
 
 
-def test_the_attachment_that_is_opened_is_told_with_its_content() -> None:
+def test_opened_attachment_preview_has_its_content() -> None:
     """The text or picture that the agent gets."""
     contents = [[one.text, one.data] for one in previews([CELL, PICTURE], None, "cell:3")]
     assert contents == [["x" * 4_001, None], [None, None]]

@@ -91,7 +91,7 @@ def notes(turn: Turn) -> list[object]:
     return [part.content for part in turn.response_parts if isinstance(part, SystemNotificationResponsePart)]
 
 
-def test_what_was_sent_first_runs_first(host: Host, held: Held, open_session: Open) -> None:
+def test_prompts_with_mentions_run_in_the_order_sent(host: Host, held: Held, open_session: Open) -> None:
     """Later prompts from a page or from Python wait behind it."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
@@ -104,7 +104,7 @@ def test_what_was_sent_first_runs_first(host: Host, held: Held, open_session: Op
     assert [labels(turn) for turn in turns] == [["df"], [], []]
 
 
-def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(host: Host, held: Held, open_session: Open) -> None:
+def test_prompt_can_be_stopped_while_its_mentions_resolve(host: Host, held: Held, open_session: Open) -> None:
     """It does not run; the prompts behind it do."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
@@ -115,7 +115,7 @@ def test_it_can_be_stopped_meanwhile_and_stays_in_the_transcript(host: Host, hel
     assert (second.message.text, second.state) == ("second", "complete")
 
 
-def test_it_can_be_taken_back_meanwhile(host: Host, held: Held, open_session: Open) -> None:
+def test_prompt_can_be_removed_while_its_mentions_resolve(host: Host, held: Held, open_session: Open) -> None:
     session = open_session("echo")
     send(host, session, "1", "first @df")
     do(host, session, ChatPendingMessageRemoved(kind=PendingMessageKind.QUEUED, id="1"))
@@ -127,7 +127,7 @@ def test_it_can_be_taken_back_meanwhile(host: Host, held: Held, open_session: Op
 @pytest.mark.parametrize(
     ("text", "why"), [("look @df", "took more than 0.01 s"), ("look @bad", "looking at it raised SystemExit")]
 )
-def test_what_could_not_be_attached_is_said_in_the_turn(
+def test_turn_names_a_mention_that_could_not_be_attached(
     host: Host, held: Held, open_session: Open, text: str, why: str
 ) -> None:
     """The turn runs without it."""
@@ -142,7 +142,7 @@ def test_what_could_not_be_attached_is_said_in_the_turn(
     assert (turn.state, labels(turn)) == ("complete", [])
 
 
-def test_a_message_that_is_changed_is_looked_up_anew(host: Host, held: Held, open_session: Open) -> None:
+def test_mentions_of_an_edited_message_are_resolved_again(host: Host, held: Held, open_session: Open) -> None:
     """It gets its new mentions, keeps attachments made by hand, and loses its old mentions."""
     held.go.set()
     session = open_session("slow")
@@ -162,7 +162,7 @@ def waiting(session: Session) -> Message:
     return queue[0].message
 
 
-def test_closing_ends_what_waits_for_a_look(host: Host, held: Held, open_session: Open) -> None:
+def test_closing_drops_prompts_that_wait_for_mentions(host: Host, held: Held, open_session: Open) -> None:
     """No later prompt begins."""
     session = open_session("echo")
     send(host, session, "1", "first @df")
@@ -171,8 +171,7 @@ def test_closing_ends_what_waits_for_a_look(host: Host, held: Held, open_session
     assert (session.chat.turns, session.queue) == ((), ())
 
 
-def test_the_user_is_told_what_the_agent_could_not_take(open_session: Open) -> None:
-    """The turn's transcript names it."""
+def test_turn_names_an_attachment_the_agent_does_not_accept(open_session: Open) -> None:
     session = open_session("settings")
     picture = MessageEmbeddedResourceAttachment(label="it", data="YSxi", content_type="image/png")
     turn = session.prompt("look", attachments=(picture,)).wait(PATIENCE)

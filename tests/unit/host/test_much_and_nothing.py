@@ -66,9 +66,7 @@ def again(host: Host, session: Session, script: str) -> Session:
     return Session(host.loop.call(lambda: restore(host, stored, options)))
 
 
-def test_a_megabyte_that_is_pasted_reaches_the_agent_and_is_there_after_a_restart(
-    kernel: Callable[[], Host], work: Path
-) -> None:
+def test_megabyte_prompt_reaches_the_agent_and_survives_restart(kernel: Callable[[], Host], work: Path) -> None:
     """Sent by a page; its first words name the tab, and the agent's new session gets the beginning."""
     first = kernel()
     page = Page(first)
@@ -85,9 +83,7 @@ def test_a_megabyte_that_is_pasted_reaches_the_agent_and_is_there_after_a_restar
     assert [turn.message.text for turn in restored.chat.turns] == [MEGABYTE, "and then"]
 
 
-def test_a_megabyte_that_is_pasted_into_a_setting_is_refused_with_the_reason(
-    kernel: Callable[[], Host], work: Path
-) -> None:
+def test_megabyte_setting_is_refused_with_a_reason(kernel: Callable[[], Host], work: Path) -> None:
     """A text, a list, an address and a folder; nothing is written."""
     del work
     page = Page(kernel())
@@ -98,9 +94,7 @@ def test_a_megabyte_that_is_pasted_into_a_setting_is_refused_with_the_reason(
     assert "result" in page.ask("listSettings", {})
 
 
-def test_an_agent_without_models_modes_and_a_name_answers_under_the_name_of_the_catalogue(
-    kernel: Callable[[], Host], work: Path
-) -> None:
+def test_agent_without_a_name_uses_its_catalogue_name(kernel: Callable[[], Host], work: Path) -> None:
     session = begin(kernel(), work, "many_models", "nothing")
     assert session.prompt("Hi").wait(PATIENCE).text == "model-0, 2 characters"
     process, state = session.state.agent_process, session.state
@@ -109,9 +103,7 @@ def test_an_agent_without_models_modes_and_a_name_answers_under_the_name_of_the_
     assert (state.config_options or (), state.modes) == ((), None)
 
 
-def test_of_two_hundred_models_any_can_be_chosen_and_is_chosen_again_in_a_new_session(
-    kernel: Callable[[], Host], work: Path
-) -> None:
+def test_chosen_model_of_two_hundred_survives_a_restart(kernel: Callable[[], Host], work: Path) -> None:
     """Also after a kernel restart, though the agent cannot resume its session."""
     first = kernel()
     session = begin(first, work, "many_models")
@@ -128,7 +120,7 @@ def test_of_two_hundred_models_any_can_be_chosen_and_is_chosen_again_in_a_new_se
     assert option_value(option) == "model-150"
 
 
-def test_forty_agents_of_the_user_are_all_listed(kernel: Callable[[], Host], work: Path, tmp_path: Path) -> None:
+def test_all_forty_user_agents_are_listed(kernel: Callable[[], Host], work: Path, tmp_path: Path) -> None:
     """Agents with an installed program can start; one of them does."""
     folder = tmp_path / "config/agents"
     folder.mkdir(parents=True)
@@ -146,7 +138,7 @@ def test_forty_agents_of_the_user_are_all_listed(kernel: Callable[[], Host], wor
     assert session.prompt("Hi").wait(PATIENCE).text == "model-0, 2 characters"
 
 
-def test_many_changed_files_are_undone_after_a_restart_in_the_middle_of_the_turn(
+def test_many_files_can_be_undone_after_an_interrupted_turn(
     kernel: Callable[[], Host], work: Path, tmp_path: Path
 ) -> None:
     """The interrupted turn's changes are listed; undo asks about the file that the user changed, and undoes nothing."""

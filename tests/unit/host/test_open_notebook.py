@@ -81,9 +81,7 @@ def apply(host: Host, session: Session, turn: Turn, **more: Any) -> Any:
     return ask(host, "invokeChangesetOperation", channel=uri, operationId="apply", **more)
 
 
-def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
-    host: Host, session: Session, page: NotebookPage
-) -> None:
+def test_page_is_offered_cells_when_an_agent_writes_its_file(host: Host, session: Session, page: NotebookPage) -> None:
     """The page keeps its old cells until they are applied; undo restores both."""
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert states(turn) == {"file:fit.ipynb": "open", "cell:a": "offered", "cell:n": "offered"}
@@ -104,7 +102,7 @@ def test_an_open_notebook_when_an_agent_writes_its_file_is_offered_the_cells(
     assert page.texts() == NEW
 
 
-def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session: Session, page: NotebookPage) -> None:
+def test_other_cells_stay_offered_when_one_is_applied(host: Host, session: Session, page: NotebookPage) -> None:
     """Kept cells are no longer offered, and undo of the turn leaves out cells that were not applied."""
     turn = does(session, ["write", "fit.ipynb", notebook({"a": "x = 10", "b": "y = 20"})])
     answer = apply(host, session, turn, target={"kind": "resource", "resource": "cell:c"})
@@ -118,9 +116,7 @@ def test_cells_when_one_is_applied_leave_the_others_offered(host: Host, session:
     assert states(turn)["cell:b"] == "offered"
 
 
-def test_a_cell_when_the_user_edited_it_since_is_a_conflict_with_three_versions(
-    host: Host, session: Session, page: NotebookPage
-) -> None:
+def test_cell_edited_by_the_user_is_a_conflict_when_applied(host: Host, session: Session, page: NotebookPage) -> None:
     """Nothing is applied before the user chooses."""
     page.type("a", "x = mine")
     page.type("b", "y = mine")
@@ -133,7 +129,7 @@ def test_a_cell_when_the_user_edited_it_since_is_a_conflict_with_three_versions(
     assert page.texts() == {**NEW, "b": "y = mine"}
 
 
-def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
+def test_notebook_last_saved_by_the_user_gets_no_offer(
     session: Session, page: NotebookPage, path: Path, host: Host
 ) -> None:
     """The file is what the page showed, whatever the user typed since."""
@@ -150,7 +146,7 @@ def test_a_notebook_when_the_user_saved_it_last_is_offered_nothing(
         (notebook({"c": "z = 3", "a": "x = 1", "b": "y = 2"}), "Reload it to see its cells"),
     ],
 )
-def test_a_notebook_when_its_cells_cannot_be_applied_is_to_be_reloaded(session: Session, text: str, words: str) -> None:
+def test_notice_asks_to_reload_when_cells_cannot_be_applied(session: Session, text: str, words: str) -> None:
     """Changed outputs and metadata, an invalid file, moved cells: a notice says so."""
     turn = does(session, ["write", "fit.ipynb", text])
     assert states(turn) == {"file:fit.ipynb": "open"}
@@ -159,21 +155,19 @@ def test_a_notebook_when_its_cells_cannot_be_applied_is_to_be_reloaded(session: 
 
 
 @pytest.mark.parametrize("name", ["other.ipynb", "fit.py"])
-def test_another_file_when_an_agent_writes_it_is_no_open_notebook(session: Session, name: str) -> None:
+def test_writing_another_file_gives_no_notebook_notice(session: Session, name: str) -> None:
     does(session, ["write", name, notebook(NEW)])
     assert notices(session) == []
 
 
-def test_an_open_notebook_when_no_page_is_attached_any_more_is_offered_nothing(session: Session, host: Host) -> None:
+def test_notebook_without_an_attached_page_gets_no_offer(session: Session, host: Host) -> None:
     """A closed page sends no message."""
     host.environment.connect(attached=lambda: False)
     does(session, ["write", "fit.ipynb", notebook(NEW)])
     assert notices(session) == []
 
 
-def test_applied_cells_when_the_user_changes_them_are_not_undone(
-    host: Host, session: Session, page: NotebookPage
-) -> None:
+def test_applied_cells_that_the_user_edited_are_not_undone(host: Host, session: Session, page: NotebookPage) -> None:
     turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
     apply(host, session, turn)
     page.type("n", "mine")
@@ -193,13 +187,13 @@ json_values = st.recursive(
 
 
 @given(st.lists(json_values, max_size=4) | json_values, st.sampled_from([4, 3, "4", None]))
-def test_a_file_when_its_json_is_any_gives_cells_or_none(cells: Any, version: Any) -> None:
+def test_any_json_file_gives_cells_or_none(cells: Any, version: Any) -> None:
     file_cells = cells_in(json.dumps({"nbformat": version, "cells": cells}).encode())
     assert file_cells is None or len(file_cells) == len(cells)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"[" * 100_000, b"4", b'{"nbformat": 4}', b"\xff"])
-def test_a_file_when_it_is_no_notebook_gives_no_cells(content: bytes) -> None:
+def test_file_that_is_not_a_notebook_gives_no_cells(content: bytes) -> None:
     assert cells_in(content) is None
 
 
@@ -211,9 +205,7 @@ def in_order(cells: dict[str, str]) -> dict[str, str]:
 
 
 @given(texts.map(in_order), texts.map(in_order))
-def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
-    before: dict[str, str], after: dict[str, str]
-) -> None:
+def test_page_with_the_old_cells_gets_exactly_the_new_ones(before: dict[str, str], after: dict[str, str]) -> None:
     """However the agent changed, added and deleted them."""
     page = NotebookPage("fit.ipynb", before)
     then, now = ([FileCell(name, "code", text) for name, text in cells.items()] for cells in (before, after))
@@ -227,9 +219,7 @@ def test_a_page_when_it_shows_what_the_file_had_gets_exactly_the_new_cells(
 
 
 @given(texts.map(in_order), texts.map(in_order))
-def test_a_page_when_only_the_user_changed_it_is_offered_nothing(
-    page_cells: dict[str, str], saved: dict[str, str]
-) -> None:
+def test_page_changed_only_by_the_user_gets_no_offer(page_cells: dict[str, str], saved: dict[str, str]) -> None:
     """The file has the same cells before and after; only outputs differ."""
     cells = [FileCell(name, "code", text) for name, text in saved.items()]
     page = [NotebookCell(id=name, kind="code", source=text) for name, text in page_cells.items()]
@@ -255,9 +245,7 @@ CELL = {"id": "a", "cell_type": "code", "metadata": {}, "source": "1", "outputs"
         ([], {}, False),
     ],
 )
-def test_a_file_when_it_gained_more_than_texts_must_not_be_saved_over(
-    cell: Any, more: dict[str, Any], *, expected: bool
-) -> None:
+def test_only_cell_text_changes_allow_saving_over_the_file(cell: Any, more: dict[str, Any], *, expected: bool) -> None:
     """The page does not have the outputs and metadata that the agent wrote."""
     made = {"nbformat": 4, "metadata": {}}
     before, after = {**made, "cells": [CELL]}, {**made, **more, "cells": [cell]}
@@ -265,7 +253,7 @@ def test_a_file_when_it_gained_more_than_texts_must_not_be_saved_over(
     assert not is_cells_only(b"", json.dumps(after).encode())
 
 
-def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
+def test_cells_without_ids_are_matched_by_position() -> None:
     """In nbformat 4.4 and older, the page makes up ids that the file lacks."""
     then, now = (
         [FileCell("", "code", "1"), FileCell("", "code", "2")],
@@ -277,7 +265,7 @@ def test_cells_when_the_notebook_has_no_ids_are_known_by_their_places() -> None:
     assert missing_in_page("fit.ipynb", then, now[:1], page) is None
 
 
-def test_a_page_when_it_tells_of_a_part_of_a_cell_is_asked_for_the_text_of_the_file() -> None:
+def test_truncated_page_cell_is_compared_with_the_file_text() -> None:
     long = "1" * 30_000
     page = [NotebookCell(id="a", kind="code", source=long[:20_000], cut=True)]
     then, now = ([FileCell("a", "code", text)] for text in (long, f"{long}2"))

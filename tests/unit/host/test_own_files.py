@@ -52,7 +52,7 @@ def does(session: Session, *steps: list[Any]) -> Turn:
     return session.prompt(json.dumps(steps)).wait(PATIENCE)
 
 
-def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(own_host: Host, workspace: Path) -> None:
+def test_turn_changes_exclude_agentnbs_log_and_data(own_host: Host, workspace: Path) -> None:
     """Ignore files make no difference."""
     (workspace / ".gitignore").write_text("!*.db\n!data\n")
     session = opened(own_host, workspace)
@@ -73,7 +73,7 @@ def test_a_turn_when_log_and_data_lie_in_the_workspace_has_its_own_files_only(ow
     assert (workspace / "data/mine.csv").read_text() == "1\n"
 
 
-def test_a_cassette_is_own_while_it_is_recorded(workspace: Path) -> None:
+def test_cassette_is_an_own_file_only_while_recording(workspace: Path) -> None:
     """Also its backup and the files beside it; afterwards it is a user's file, and undo covers it."""
     recorded: list[Path | None] = [workspace / "fit.cassette.jsonl"]
     own = OwnFiles(None, cassette=lambda: recorded[0], environ={"AGENTNB_DATA_DIR": "/nowhere"}).of(workspace)
@@ -84,7 +84,7 @@ def test_a_cassette_is_own_while_it_is_recorded(workspace: Path) -> None:
     assert own.lines == OF_AGENTS
 
 
-def test_a_preview_when_it_is_compared_leaves_own_files_out_but_for_those_it_names(workspace: Path) -> None:
+def test_preview_leaves_out_own_files_unless_named(workspace: Path) -> None:
     """Also in a folder that is reached by a link."""
     own = OwnFiles(workspace / "x.db", environ={"AGENTNB_DATA_DIR": os.fspath(workspace / "data")})
     for name in ("x.db", "x.db-wal", "mine.csv", "data/changes/a", "data/mine.csv"):
@@ -96,7 +96,7 @@ def test_a_preview_when_it_is_compared_leaves_own_files_out_but_for_those_it_nam
     assert {os.path.relpath(each, link) for each in seen} == {"mine.csv", "data/mine.csv", "x.db"}
 
 
-def test_fast_agents_memory_in_the_workspace_is_no_change_of_a_turn(host: Host, workspace: Path) -> None:
+def test_fast_agent_memory_is_not_a_change_of_a_turn(host: Host, workspace: Path) -> None:
     """Undo would erase the memory; and as each turn writes it, undo of an earlier turn would conflict."""
     session = opened(host, workspace)
     memory = ".fast-agent/sessions/s1/history.json"

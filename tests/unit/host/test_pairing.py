@@ -92,7 +92,7 @@ def connected(host: Host) -> list[str]:
     return [each.channels.title for each in host.loop.call(lambda: host.pairing.connected)]
 
 
-def test_a_call_of_a_paired_program_is_a_tool_call_of_a_conversation_of_its_own(connect: Connect, tools: Tools) -> None:
+def test_paired_programs_call_appears_in_its_own_conversation(connect: Connect, tools: Tools) -> None:
     """It has the program's name, shows each call, and takes no prompts."""
     tools.shell.user_ns["xs"] = [1]
     terminal = connect()
@@ -104,9 +104,7 @@ def test_a_call_of_a_paired_program_is_a_tool_call_of_a_conversation_of_its_own(
         session.prompt("Hello")
 
 
-def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone(
-    connect: Connect, tools: Tools
-) -> None:
+def test_paired_program_runs_code_after_the_user_allows_it(connect: Connect, tools: Tools) -> None:
     """Consecutive calls are one turn; the audit log names the program."""
     tools.shell.user_ns["total"] = 1
     terminal = connect()
@@ -124,7 +122,7 @@ def test_code_of_a_paired_program_runs_once_the_user_allows_it_and_can_be_undone
     assert tools.shell.user_ns["total"] == 1
 
 
-def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, tools: Tools) -> None:
+def test_denied_call_of_a_paired_program_names_the_reason(connect: Connect, tools: Tools) -> None:
     terminal = connect()
     call = terminal.begin("run_code", code="x = 1")
     wait_for_question(terminal).deny()
@@ -134,7 +132,7 @@ def test_a_call_that_the_user_or_the_policy_denies_says_so(connect: Connect, too
     assert "x" not in tools.shell.user_ns
 
 
-def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) -> None:
+def test_call_is_denied_when_no_user_is_attached(connect: Connect) -> None:
     """Without a front end nobody can answer; the error tells the program what to do."""
     terminal = connect()
     terminal.host.environment.connect(attached=lambda: False)
@@ -146,7 +144,7 @@ def test_a_call_where_nobody_is_there_to_be_asked_is_denied(connect: Connect) ->
     )
 
 
-def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) -> None:
+def test_unanswered_card_times_out(connect: Connect, tools: Tools) -> None:
     """The error tells the program what to do; the card is withdrawn, and a later call asks again."""
     terminal = connect()
     terminal.conversation.answer_seconds = 0.01
@@ -159,7 +157,7 @@ def test_a_card_that_nobody_answers_times_out(connect: Connect, tools: Tools) ->
     assert terminal.text(call) == "2"
 
 
-def test_a_call_that_its_program_cancels_takes_its_card_back(connect: Connect, tools: Tools) -> None:
+def test_call_cancelled_by_its_program_withdraws_its_card(connect: Connect, tools: Tools) -> None:
     """The program can make another call."""
     terminal = connect()
     session = Session(terminal.conversation)
@@ -171,7 +169,7 @@ def test_a_call_that_its_program_cancels_takes_its_card_back(connect: Connect, t
     assert "x" not in tools.shell.user_ns
 
 
-def test_a_call_that_the_user_stops_in_the_chat_says_so(connect: Connect) -> None:
+def test_call_stopped_in_the_chat_reports_it(connect: Connect) -> None:
     """The next call begins a new turn."""
     terminal = connect()
     session = Session(terminal.conversation)
@@ -183,7 +181,7 @@ def test_a_call_that_the_user_stops_in_the_chat_says_so(connect: Connect) -> Non
     assert [turn.state for turn in session.turns] == ["cancelled", "running"]
 
 
-def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
+def test_call_reports_that_it_waits_for_a_busy_kernel(connect: Connect) -> None:
     """As progress, if the program wants it, and at the end."""
     terminal = connect()
     terminal.host.pairing.progress_seconds = 0.01
@@ -196,7 +194,7 @@ def test_a_call_that_waits_for_a_busy_kernel_says_so(connect: Connect) -> None:
     assert set(terminal.progress) == {"The kernel is busy with a cell; waiting until it ends."}
 
 
-def test_a_program_that_dies_in_a_call_leaves_nothing_behind(connect: Connect) -> None:
+def test_program_that_dies_in_a_call_leaves_nothing_open(connect: Connect) -> None:
     """The call is cancelled, its card withdrawn, and the conversation shows no connection."""
     terminal = connect()
     session = Session(terminal.conversation)
@@ -207,7 +205,7 @@ def test_a_program_that_dies_in_a_call_leaves_nothing_behind(connect: Connect) -
     assert (session.questions, session.turns[-1].state, connected(terminal.host)) == ((), "cancelled", [])
 
 
-def test_programs_of_one_name_at_once_have_a_conversation_each(connect: Connect, tools: Tools) -> None:
+def test_programs_with_the_same_name_have_own_conversations(connect: Connect, tools: Tools) -> None:
     """A program that reconnects continues its conversation."""
     tools.shell.user_ns["xs"] = [1]
     one, other = connect(), connect()
@@ -222,7 +220,7 @@ def test_programs_of_one_name_at_once_have_a_conversation_each(connect: Connect,
     assert connected(one.host) == ["Claude Code (terminal)", "Claude Code (terminal) 2"]
 
 
-def test_a_program_is_named_as_it_says_but_never_as_an_agent(connect: Connect) -> None:
+def test_program_name_is_shortened_and_never_an_agents_name(connect: Connect) -> None:
     """Its name is short text; policy rules for an agent of that name do not apply."""
     terminal = connect("claude\n<b>" + "x" * 100)
     session = Session(terminal.conversation)
@@ -237,7 +235,7 @@ def failure(terminal: Terminal) -> str:
     return str(caught.value)
 
 
-def test_a_program_is_told_why_its_connection_ends(connect: Connect) -> None:
+def test_program_learns_why_its_connection_ends(connect: Connect) -> None:
     """The user closes its conversation, ends the pairing during a call, or ends the kernel."""
     terminal = connect()
     Session(terminal.conversation).close()
@@ -267,7 +265,7 @@ def test_a_kernel_is_reachable_only_while_it_is_paired(paired: Host, tmp_path: P
     assert (run(paired_kernels()), folder.exists(), place.exists()) == ([], False, False)
 
 
-def test_a_connection_needs_the_token_and_an_introduction(paired: Host) -> None:
+def test_connection_needs_the_token_and_initialize(paired: Host) -> None:
     """A wrong token ends it; a call before `initialize` is refused."""
     (kernel,) = run(paired_kernels())
 
@@ -314,7 +312,7 @@ def test_another_users_process_is_refused_even_with_the_token(paired: Host) -> N
     assert [answer(os.getuid()), answer(65_534)] == ["b'{\"jsonrpc'\n", "b''\n"]
 
 
-def test_files_of_kernels_that_are_gone_or_not_the_users_are_passed_over(paired: Host, tmp_path: Path) -> None:
+def test_registrations_of_dead_or_foreign_kernels_are_ignored(paired: Host, tmp_path: Path) -> None:
     """A file whose socket nobody listens on is removed; another machine's file stays."""
     dead = register("dead", str(tmp_path / "nothing"), "t")
     left = tmp_path / "left"
@@ -368,7 +366,7 @@ def test_a_kernel_is_chosen_by_its_notebook(wanted: str, pid: int | str) -> None
             choose_kernel(KERNELS, wanted)
 
 
-def test_the_only_kernel_need_not_be_chosen() -> None:
+def test_only_kernel_is_chosen_by_default() -> None:
     """Without any, the error says how to pair one."""
     assert choose_kernel(KERNELS[:1], "").registration.pid == 1
     with pytest.raises(UsageError, match="No notebook is paired"):
@@ -395,7 +393,7 @@ def test_a_kernel_that_does_not_answer_is_left_out(paired: Host, tmp_path: Path)
     paired.loop.call(paired.pairing.stop)
 
 
-def test_a_conversation_of_a_program_is_only_to_be_read_in_a_later_kernel(
+def test_programs_conversation_is_read_only_in_a_later_kernel(
     tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With its calls; the program gets a new one when it reconnects."""
@@ -433,7 +431,7 @@ def choose(page: Page, seq: int, **config: object) -> str:
     return str(page.envelope(seq).get("rejectionReason", ""))
 
 
-def test_the_chat_pairs_the_kernel_shows_who_is_connected_and_ends_it(paired: Host, connect: Connect) -> None:
+def test_chat_starts_and_ends_pairing_and_lists_programs(paired: Host, connect: Connect) -> None:
     """All in the host's settings; a page may set only `pairing`."""
     page = Page(paired)
     page.ready()

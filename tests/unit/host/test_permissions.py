@@ -45,7 +45,6 @@ OPTIONS = [
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """The environment variables."""
     return {}
 
 
@@ -168,7 +167,7 @@ def user_policy(tmp_path: Path, text: str, trusted: str = "") -> None:
     (tmp_path / "config/policy.toml").write_text(f"{text}{trust}")
 
 
-def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, work: Path) -> None:
+def test_card_shows_the_change_the_risk_and_wider_answers(host: Host, work: Path) -> None:
     """Ours come after the agent's own, by ids that no agent uses."""
     (work / "a.txt").write_text("old\n")
     talk = Talk(host, work)
@@ -184,7 +183,7 @@ def test_a_card_shows_the_change_the_danger_and_the_wider_answers(host: Host, wo
     assert (talk.done(turn), (work / "a.txt").read_text()) == ([{}], "new\n")
 
 
-def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Path) -> None:
+def test_card_warns_of_unsaved_changes_in_the_notebook(host: Host, work: Path) -> None:
     """For requests and the agent's own questions; the reader tool gets them; other files have no such note."""
     path = work / "fit.ipynb"
     path.write_text('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}', encoding="utf-8")
@@ -206,9 +205,7 @@ def test_a_card_says_that_the_notebook_has_unsaved_changes(host: Host, work: Pat
 
 
 @pytest.mark.parametrize(("scope", "same_turn", "next_turn"), [("turn", 1, 1), ("session", 1, 0), ("always", 1, 0)])
-def test_a_wider_answer_holds_as_long_as_it_says(
-    host: Host, work: Path, scope: str, same_turn: int, next_turn: int
-) -> None:
+def test_wider_answer_applies_for_its_scope(host: Host, work: Path, scope: str, same_turn: int, next_turn: int) -> None:
     """It also answers similar open requests; an answer for the turn ends with the turn."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"), write(work / "b"), run("ls"))
@@ -233,7 +230,7 @@ def answerers(turn: Turn) -> list[Answerer | None]:
     return [getattr(call, "answered_by", None) for call in calls]
 
 
-def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> None:
+def test_state_names_who_answered_a_request(host: Host, work: Path, tmp_path: Path) -> None:
     """The user in a view, the user's earlier answer, or a rule; a client cannot claim otherwise."""
     user_policy(tmp_path, "[[rule]]\naction = 'deny'\ncommand = 'git *'\n")
     talk = Talk(host, work)
@@ -246,7 +243,7 @@ def test_the_state_says_who_answered(host: Host, work: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("mode", "attached", "kind"), [("allow", True, "mode"), ("ask", False, "nobody")])
-def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode, attached: bool, kind: str) -> None:
+def test_state_records_that_no_user_was_asked(host: Host, work: Path, mode: Mode, attached: bool, kind: str) -> None:
     """The session's permissions answered, or no user was attached."""
     host.environment.connect(attached=lambda: attached)
     turn = Talk(host, work, mode).prompt(write(work / "a"))
@@ -254,7 +251,7 @@ def test_the_state_says_that_nobody_was_asked(host: Host, work: Path, mode: Mode
     assert answerers(turn) == [Answerer(kind=kind)]
 
 
-def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, work: Path, tmp_path: Path) -> None:
+def test_user_changes_permissions_in_an_open_session(host: Host, work: Path, tmp_path: Path) -> None:
     """From a page and from Python; the state has the mode, and the log who changed it."""
     talk = Talk(host, work)
     values = lambda: (talk.session.permissions, talk.session.state.config and talk.session.state.config.values)  # noqa: E731
@@ -288,7 +285,7 @@ def test_the_user_changes_what_answers_while_the_session_is_open(host: Host, wor
         {"permissions": "allow", "other": 1},
     ],
 )
-def test_a_page_sets_nothing_but_the_permissions(host: Host, work: Path, config: dict[str, Any]) -> None:
+def test_page_sets_only_the_permission_options(host: Host, work: Path, config: dict[str, Any]) -> None:
     """Only to known values."""
     talk = Talk(host, work)
     origin = ActionOrigin(client_id="page", client_seq=1)
@@ -301,7 +298,7 @@ def test_a_page_sets_nothing_but_the_permissions(host: Host, work: Path, config:
     assert (talk.session.permissions, talk.log) == ("ask", [])
 
 
-def test_code_in_the_kernel_answers_as_python(host: Host, work: Path) -> None:
+def test_answer_from_kernel_code_is_recorded_as_python(host: Host, work: Path) -> None:
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     (call,) = talk.questions()
@@ -310,7 +307,7 @@ def test_code_in_the_kernel_answers_as_python(host: Host, work: Path) -> None:
     assert answerers(turn) == [Answerer(kind="python")]
 
 
-def test_a_question_that_its_turn_took_along_says_so(host: Host, work: Path) -> None:
+def test_request_of_a_cancelled_turn_is_marked_cancelled(host: Host, work: Path) -> None:
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     talk.questions()
@@ -319,8 +316,7 @@ def test_a_question_that_its_turn_took_along_says_so(host: Host, work: Path) -> 
     assert answerers(turn) == [Answerer(kind="cancelled")]
 
 
-def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: Path, tmp_path: Path) -> None:
-    """Sessions of the same agent."""
+def test_always_is_saved_for_other_sessions_of_the_agent(host: Host, work: Path, tmp_path: Path) -> None:
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
     talk.answer(talk.questions()[0], "agentnb:always")
@@ -334,9 +330,7 @@ def test_always_is_kept_for_other_sessions_in_the_users_file(host: Host, work: P
 
 
 @pytest.mark.parametrize("ended", ["rule", "answer"])
-def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_runs(
-    host: Host, work: Path, ended: str
-) -> None:
+def test_revoked_answer_no_longer_applies_in_the_conversation(host: Host, work: Path, ended: str) -> None:
     """Its rule is removed from the file, or the answer itself is revoked."""
     talk, files = Talk(host, work), host.policy.files
     turn = talk.prompt(write(work / "a"))
@@ -354,7 +348,7 @@ def test_an_answer_when_it_is_revoked_holds_no_more_in_the_conversation_that_run
     assert talk.done(turn)[0]["code"] == -32001
 
 
-def test_always_holds_in_the_folder_where_it_was_said_and_trusts_none(host: Host, work: Path, tmp_path: Path) -> None:
+def test_always_applies_to_its_folder_and_adds_no_trust(host: Host, work: Path, tmp_path: Path) -> None:
     """It holds there and below, not beside it."""
     talk = Talk(host, work)
     turn = talk.prompt(write(work / "a"))
@@ -382,7 +376,7 @@ def test_always_holds_in_the_folder_where_it_was_said_and_trusts_none(host: Host
         ("headless = 'allow'\n", ["fs/write_text_file", {"path": "a", "content": "x"}]),
     ],
 )
-def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type(
+def test_unattended_request_in_an_untrusted_folder_is_denied(
     host: Host, work: Path, tmp_path: Path, standing: str, request_: list[Any]
 ) -> None:
     """A project's file cannot trust itself, and is named; the user's command works at once."""
@@ -404,9 +398,7 @@ def test_with_nobody_there_a_folder_without_trust_is_a_no_that_says_what_to_type
     assert "code" not in talk.done(talk.prompt(request_))[0]
 
 
-def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_so(
-    host: Host, work: Path, tmp_path: Path
-) -> None:
+def test_always_lasts_for_the_session_when_it_cannot_be_saved(host: Host, work: Path, tmp_path: Path) -> None:
     """The user's file stays as it is."""
     user_policy(tmp_path, "rule = [{action = 'ask', tool = 'fetch'}]\n")
     talk = Talk(host, work)
@@ -421,7 +413,7 @@ def test_always_into_a_file_that_cannot_take_it_holds_for_the_session_and_says_s
     assert talk.done(talk.prompt(write(work / "b"))) == [{}]
 
 
-def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host, work: Path) -> None:
+def test_agents_own_options_come_first_and_one_is_returned(host: Host, work: Path) -> None:
     """The narrowest one, whatever the scope of agentnb's own option."""
     talk = Talk(host, work)
     turn = talk.prompt(permission("c1", title="`git status`", kind="execute", rawInput={"command": "git status"}))
@@ -433,7 +425,7 @@ def test_the_agents_own_options_come_first_and_it_is_told_one_of_them(host: Host
     assert talk.done(turn) == [{"outcome": {"outcome": "selected", "optionId": "yes"}}]
 
 
-def test_a_request_that_only_names_an_announced_call_is_about_that_call(host: Host, work: Path) -> None:
+def test_request_that_names_an_announced_call_uses_its_data(host: Host, work: Path) -> None:
     """Mistral Vibe asks so: the call's kind and title count for rules and for the research limit, too."""
     talk = Talk(host, work, script="works")
     options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
@@ -450,7 +442,7 @@ def test_a_request_that_only_names_an_announced_call_is_about_that_call(host: Ho
     assert (talk.log[-1].what, talk.log[-1].tool) == ("mcp_files.look", "fetch")
 
 
-def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, work: Path) -> None:
+def test_agent_with_agentnb_option_ids_gets_no_wider_answers(host: Host, work: Path) -> None:
     """Otherwise a click could mean two things."""
     talk = Talk(host, work)
     options = [{"optionId": "agentnb:turn", "name": "Mine", "kind": "allow_once"}]
@@ -464,7 +456,7 @@ def test_an_agent_whose_ids_look_like_ours_gets_no_wider_answers(host: Host, wor
     assert talk.conversation.permissions.grants.in_force == ()
 
 
-def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: Path) -> None:
+def test_command_edited_by_the_user_is_the_one_that_runs(host: Host, work: Path) -> None:
     """The agent gets it, and the log has both."""
     talk = Talk(host, work)
     turn = talk.prompt(run("touch first"))
@@ -479,7 +471,7 @@ def test_a_command_that_the_user_changed_is_the_one_that_runs(host: Host, work: 
     assert (talk.log[-1].what, talk.log[-1].edited) == ("touch first", "touch second && echo done")
 
 
-def test_a_changed_command_that_a_rule_denies_does_not_run(host: Host, work: Path, tmp_path: Path) -> None:
+def test_edited_command_that_a_rule_denies_does_not_run(host: Host, work: Path, tmp_path: Path) -> None:
     """Also a rule of the user."""
     user_policy(tmp_path, "[[rule]]\naction = 'deny'\ncommand = 'touch *'\n")
     talk = Talk(host, work)
@@ -489,7 +481,7 @@ def test_a_changed_command_that_a_rule_denies_does_not_run(host: Host, work: Pat
     assert list(work.iterdir()) == []
 
 
-def test_an_empty_command_is_rejected_and_what_is_not_editable_is_not_edited(host: Host, work: Path) -> None:
+def test_empty_command_is_rejected_and_file_edit_is_ignored(host: Host, work: Path) -> None:
     """The question stays open; a client cannot edit a file's content."""
     talk = Talk(host, work)
     turn = talk.prompt(run("true"), write(work / "a"))
@@ -501,7 +493,7 @@ def test_an_empty_command_is_rejected_and_what_is_not_editable_is_not_edited(hos
     assert (talk.done(turn)[1], (work / "a").read_text()) == ({}, "new\n")
 
 
-def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Host, work: Path) -> None:
+def test_approved_file_change_covers_no_other_change(host: Host, work: Path) -> None:
     """It covers the part that the agent showed; any other change is asked about."""
     path = work / "a"
     path.write_text("one\ntwo\n")
@@ -518,8 +510,7 @@ def test_an_approved_change_covers_that_change_of_the_file_and_no_other(host: Ho
     assert ("code" in talk.done(turn)[2], path.read_text()) == (True, "one\n2\n")
 
 
-def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Host, work: Path) -> None:
-    """An agent that changes its call after the answer needs a new one."""
+def test_approval_does_not_cover_a_call_changed_afterwards(host: Host, work: Path) -> None:
     talk = Talk(host, work)
     request = permission("c1", title="List", kind="execute", rawInput={"command": "ls"})
     turn = talk.prompt(request)
@@ -541,7 +532,7 @@ def test_an_approved_call_covers_what_was_shown_and_not_what_it_becomes(host: Ho
 
 
 @pytest.mark.parametrize("kind", ["read", "fetch", "think", "search", "edit", "other", "execute"])
-def test_a_request_that_brings_a_command_is_asked_about_as_that_command(host: Host, work: Path, kind: str) -> None:
+def test_request_with_a_command_is_judged_by_that_command(host: Host, work: Path, kind: str) -> None:
     """Also under Allow; a denied request cannot be repeated through the terminal."""
     talk = Talk(host, work, "allow", script="works")
     request = permission("c1", title="Look", kind=kind, rawInput={"command": "rm -rf x"})
@@ -556,7 +547,7 @@ def test_a_request_that_brings_a_command_is_asked_about_as_that_command(host: Ho
 
 
 @pytest.mark.parametrize("kind", ["read", "search", "edit"])
-def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kind: str) -> None:
+def test_approval_to_read_a_file_does_not_cover_a_write(host: Host, work: Path, kind: str) -> None:
     """Nor does leave to edit a file whose change was not shown."""
     (work / "a.py").write_text("one\n")
     talk = Talk(host, work, script="works")
@@ -571,7 +562,7 @@ def test_leave_to_look_at_a_file_is_none_to_write_it(host: Host, work: Path, kin
     assert (talk.done(turn)[1]["code"], (work / "a.py").read_text()) == (-32001, "one\n")
 
 
-def test_what_nobody_was_asked_about_opens_no_sensitive_file(host: Host, work: Path) -> None:
+def test_automatic_approval_does_not_cover_sensitive_files(host: Host, work: Path) -> None:
     """Under Allow an agent may read a hook unasked, but not write it."""
     hook = work / ".git/hooks/pre-commit"
     hook.parent.mkdir(parents=True)
@@ -588,7 +579,7 @@ def test_what_nobody_was_asked_about_opens_no_sensitive_file(host: Host, work: P
     assert talk.done(turn)[1]["code"] == -32001
 
 
-def test_one_yes_is_for_one_run(host: Host, work: Path) -> None:
+def test_one_approval_covers_one_run(host: Host, work: Path) -> None:
     """In the folder and with the variables of the request; the second run asks again."""
     (work / "sub").mkdir()
     talk = Talk(host, work, script="works")
@@ -607,7 +598,7 @@ def test_one_yes_is_for_one_run(host: Host, work: Path) -> None:
     assert [record.by for record in talk.log] == ["user", "user", "user", "covered", "user"]
 
 
-def test_the_variables_of_a_command_are_shown_kept_and_logged(host: Host, work: Path, tmp_path: Path) -> None:
+def test_command_variables_are_on_the_card_and_in_the_log(host: Host, work: Path, tmp_path: Path) -> None:
     """A rule for the command alone does not cover them; credentials are hidden; an edit may remove them."""
     user_policy(tmp_path, "[[rule]]\naction = 'allow'\ncommand = 'git log *'\n", trusted=str(work))
     env = [{"name": "GIT_PAGER", "value": "cat"}, {"name": "API_TOKEN", "value": "0123456789abcdef"}]
@@ -631,7 +622,7 @@ def test_the_variables_of_a_command_are_shown_kept_and_logged(host: Host, work: 
     ]
 
 
-def test_a_file_that_is_called_like_a_shell_is_not_taken_for_one(host: Host, work: Path, tmp_path: Path) -> None:
+def test_file_named_like_a_shell_is_not_treated_as_one(host: Host, work: Path, tmp_path: Path) -> None:
     """By path or by the agent's PATH: the whole command line is shown, and a rule for its script does not apply."""
     user_policy(tmp_path, "[[rule]]\naction = 'allow'\ncommand = 'true'\n", trusted=str(work))
     (work / "bash").write_text("#!/bin/sh\ntouch ran\n")
@@ -650,7 +641,7 @@ def test_a_file_that_is_called_like_a_shell_is_not_taken_for_one(host: Host, wor
     assert not (work / "ran").exists()
 
 
-def test_a_folder_that_becomes_a_link_while_the_user_is_asked_runs_nothing(host: Host, work: Path) -> None:
+def test_command_does_not_run_when_its_folder_becomes_a_link(host: Host, work: Path) -> None:
     (work / "sub").mkdir()
     talk = Talk(host, work)
     turn = talk.prompt(["terminal/create", {"command": "touch ran", "cwd": str(work / "sub")}])
@@ -684,9 +675,7 @@ def test_a_path_outside_the_workspace_is_denied_and_logged(host: Host, work: Pat
 
 
 @pytest.mark.parametrize("request_", [run("rm -rf x"), ["fs/read_text_file", {"path": ".env"}]])
-def test_in_a_session_that_allows_critical_commands_and_secrets_still_ask(
-    host: Host, work: Path, request_: list[Any]
-) -> None:
+def test_allow_still_asks_for_critical_commands_and_secrets(host: Host, work: Path, request_: list[Any]) -> None:
     """Without a user they are denied."""
     (work / ".env").write_text("KEY=1")
     talk = Talk(host, work, "allow")
@@ -703,7 +692,7 @@ def test_in_a_session_that_allows_critical_commands_and_secrets_still_ask(
     "row",
     [("", "", False), ("allow", "", True), ("", 'headless = "allow"', True), ("deny", 'headless = "allow"', False)],
 )
-def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
+def test_unattended_request_is_denied_unless_headless_allows(
     host: Host, work: Path, tmp_path: Path, environment: dict[str, str], row: tuple[str, str, bool]
 ) -> None:
     """The flag is ``permissions="allow"``."""
@@ -714,7 +703,7 @@ def test_with_nobody_there_it_is_no_unless_environment_or_settings_allow(
     assert [record.by for record in host.policy.audit.records] == ["headless" if allowed else "nobody"]
 
 
-def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Path, tmp_path: Path) -> None:
+def test_only_the_user_can_set_bypass_not_the_project(host: Host, work: Path, tmp_path: Path) -> None:
     """The repository's setting is ignored, with one warning in the turn."""
     (work / ".agentnb").mkdir()
     (work / ".agentnb/policy.toml").write_text("[agents.asker]\nbypass = true\n")
@@ -731,7 +720,7 @@ def test_bypass_is_the_users_to_give_and_never_the_projects(host: Host, work: Pa
     assert talk.done(talk.prompt(write(work / "b"))) == [{}]
 
 
-def test_a_bad_policy_file_is_said_in_the_turn_and_everything_asks(host: Host, work: Path, tmp_path: Path) -> None:
+def test_invalid_policy_file_is_reported_and_everything_asks(host: Host, work: Path, tmp_path: Path) -> None:
     """Also under Allow."""
     user_policy(tmp_path, "[[rule]]\naction = 'alow'\n")
     talk = Talk(host, work, "allow")
@@ -757,7 +746,7 @@ def test_a_rule_allows_files_outside_the_workspace(host: Host, work: Path, tmp_p
     assert (answers[0], "is outside" in answers[1]["message"]) == ({"content": "1,2\n"}, True)
 
 
-def test_cancelling_answers_every_open_question(host: Host, work: Path) -> None:
+def test_cancelling_the_turn_answers_every_open_request(host: Host, work: Path) -> None:
     """Each answer is "cancelled"; the log says that the turn ended first."""
     talk = Talk(host, work)
     turn = talk.prompt(permission("c1", kind="fetch", title="Look"), write(work / "a"))
@@ -792,7 +781,7 @@ def test_every_decision_is_in_the_log(host: Host, work: Path, tmp_path: Path) ->
     assert all(line["time"].endswith("+00:00") and line["what"] for line in lines)
 
 
-def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, work: Path, tmp_path: Path) -> None:
+def test_additional_directory_follows_the_workspace_rules(host: Host, work: Path, tmp_path: Path) -> None:
     """Reads need no question; a write asks, and its card does not call it outside."""
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared/data.txt").write_text("shared")
@@ -807,7 +796,7 @@ def test_an_additional_directory_follows_the_rules_of_the_workspace(host: Host, 
     assert Path(there).read_text() == "x"
 
 
-def test_an_agents_card_does_not_cover_a_write_over_what_was_saved_after_it(host: Host, work: Path) -> None:
+def test_approval_does_not_cover_a_file_saved_after_the_card(host: Host, work: Path) -> None:
     """The second request shows the present file on a separate card."""
     path = work / "a.txt"
     path.write_text("one")

@@ -45,28 +45,27 @@ def test_suggestions_stay_until_the_next_prompt(open_session: Open) -> None:
     assert on_offer(session) == ()
 
 
-def test_suggestions_that_come_after_the_answer_are_shown(host: Host, open_session: Open) -> None:
-    """Agents send them after the answer."""
+def test_suggestions_sent_after_the_answer_appear(host: Host, open_session: Open) -> None:
     session = open_session("suggests")
     session.prompt(f"after {prompts('Plot it')}").wait(PATIENCE)
     until(host, session, lambda: session.suggestions == ("Plot it",))
 
 
-def test_suggestions_are_no_part_of_the_conversation(open_session: Open) -> None:
+def test_suggestions_are_not_in_the_transcript(open_session: Open) -> None:
     session = open_session("suggests")
     turn = session.prompt(prompts("Plot it")).wait(PATIENCE)
     assert turn.snapshot is not None
     assert [type(part).__name__ for part in turn.snapshot.response_parts] == ["MarkdownResponsePart"]
 
 
-def test_an_agent_that_is_not_offered_them_sends_none(open_session: Open) -> None:
+def test_agent_without_the_capability_sends_no_suggestions(open_session: Open) -> None:
     """A description can refuse them: predictions cost tokens."""
     session = open_session("suggests", spec={"capabilities": Capabilities(prompt_suggestions=False)})
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     assert on_offer(session) == ()
 
 
-def test_a_session_that_is_loaded_again_brings_no_old_suggestions(open_session: Open) -> None:
+def test_reloaded_session_brings_no_old_suggestions(open_session: Open) -> None:
     """The present suggestions stay."""
     session = open_session("suggests")
     session.prompt(prompts("Plot it")).wait(PATIENCE)
@@ -76,7 +75,7 @@ def test_a_session_that_is_loaded_again_brings_no_old_suggestions(open_session: 
     assert on_offer(session) == ()
 
 
-def test_a_restored_session_offers_none(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restored_session_has_no_suggestions(kernel: Callable[[], Host], tmp_path: Path) -> None:
     """Neither suggestions of the earlier kernel, nor those that the agent sends again as it loads the session."""
     spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
     first = kernel()
@@ -93,7 +92,7 @@ def test_a_restored_session_offers_none(kernel: Callable[[], Host], tmp_path: Pa
     assert on_offer(again) == ()
 
 
-def test_a_cassette_plays_suggestions_again_each_behind_its_turn(host: Host, tmp_path: Path) -> None:
+def test_cassette_replays_suggestions_after_their_turn(host: Host, tmp_path: Path) -> None:
     """Also those sent after the answer; so a test can have an agent with any suggestions."""
     spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
     first, second = prompts("Plot it"), f"after {prompts('Run the tests', 'Explain it')}"
@@ -124,7 +123,7 @@ def test_hostile_suggestions_are_bounded(open_session: Open) -> None:
     assert len(session.suggestions) == SUGGESTIONS_KEPT
 
 
-def test_suggestions_that_cannot_be_read_are_shown_as_they_came(open_session: Open) -> None:
+def test_invalid_suggestions_appear_as_a_raw_part(open_session: Open) -> None:
     """As every invalid update."""
     session = open_session("suggests")
     turn = session.prompt(json.dumps({"suggestions": "Plot it"})).wait(PATIENCE)

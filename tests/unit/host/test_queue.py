@@ -34,7 +34,7 @@ def busy(open_session: Open, script: str = "slow") -> Session:
     return session
 
 
-def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, open_session: Open) -> None:
+def test_steering_messages_join_the_running_turn(host: Host, open_session: Open) -> None:
     """Also from a page; the turn ends when all are answered, and the transcript has them."""
     session = busy(open_session, "steers")
     process = session.state.agent_process
@@ -53,15 +53,14 @@ def test_words_go_into_the_running_turn_where_the_agent_takes_them(host: Host, o
     until(host, session, lambda: queued.text == "[waits]")
 
 
-def test_sending_now_slips_a_waiting_prompt_in_where_the_agent_takes_it(open_session: Open) -> None:
+def test_send_now_adds_a_waiting_prompt_to_the_running_turn(open_session: Open) -> None:
     session = busy(open_session, "steers")
     session.send_now(session.prompt("done"))
     assert session.turns[0].wait(PATIENCE).text == "[first][done]"
     assert (session.queue, len(session.turns)) == ((), 1)
 
 
-def test_a_page_slips_a_waiting_message_in_as_the_host_has_it(host: Host, open_session: Open) -> None:
-    """The host's text counts, not the page's."""
+def test_steering_from_a_page_uses_the_hosts_text(host: Host, open_session: Open) -> None:
     session = busy(open_session, "steers")
     queued = session.prompt("more")
     cut = ChatPendingMessageSet(kind=PendingMessageKind.STEERING, id=queued.id, message=Message(text="mo", origin=USER))
@@ -71,7 +70,7 @@ def test_a_page_slips_a_waiting_message_in_as_the_host_has_it(host: Host, open_s
     assert session.turns[0].wait(PATIENCE).text == "[first][more][done]"
 
 
-def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, open_session: Open) -> None:
+def test_cancelling_a_steered_turn_continues_the_queue(host: Host, open_session: Open) -> None:
     """Every prompt of the turn is answered."""
     session = busy(open_session, "steers")
     session.steer("more")
@@ -80,7 +79,7 @@ def test_cancelling_a_steered_turn_ends_it_and_the_queue_goes_on(host: Host, ope
     assert session.prompt("done").wait(PATIENCE).text == "[done]"
 
 
-def test_silence_is_said_and_ends_with_the_next_word_or_turn(host: Host, open_session: Open) -> None:
+def test_silence_is_reported_until_the_turn_ends(host: Host, open_session: Open) -> None:
     """As the session's activity; again after each doubling."""
     session = open_session("slow")
     hosted(host, session).inactivity.seconds = 0.05
@@ -97,7 +96,7 @@ def activity(session: Session) -> str | None:
     return session.state.activity
 
 
-def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_session: Open) -> None:
+def test_silence_is_not_reported_while_a_request_is_open(attended: Host, open_session: Open) -> None:
     """The state does not report it; it reports an agent that must answer."""
     session = open_session("answers_late")
     asks = open_session("asks_unknown_call")
@@ -113,7 +112,7 @@ def test_silence_while_a_question_is_open_is_the_users(attended: Host, open_sess
     assert (activity(asks), [words for words in activities if words]) == (None, [])
 
 
-def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_session: Open) -> None:
+def test_modes_and_options_can_be_set_and_are_in_the_state(host: Host, open_session: Open) -> None:
     """From Python and from a page; a refusal by the agent changes nothing."""
     session = open_session("settings")
     session.prompt("go").wait(PATIENCE)
@@ -139,7 +138,7 @@ def test_modes_options_and_usage_are_state_and_can_be_chosen(host: Host, open_se
     assert (state.meta or {})["extensions"] == [{"method": "_vendor/limits", "params": {"left": 3}}]
 
 
-def test_a_model_is_chosen_as_a_config_option_when_the_agent_offers_both_ways(open_session: Open) -> None:
+def test_model_is_set_by_config_option_when_both_ways_exist(open_session: Open) -> None:
     """Codex sends legacy `models` beside its config options, and refuses `session/set_model`."""
     session = open_session("settings", "both")
     session.prompt("go").wait(PATIENCE)
@@ -161,7 +160,7 @@ def held(session: Session) -> list[tuple[str, bool]]:
     return [(waiting.message.text, bool(waiting.held)) for waiting in session.chat.queued_messages or ()]
 
 
-def test_prompt_while_others_are_held_runs_at_once_and_they_stay_held(host: Host, open_session: Open) -> None:
+def test_new_prompt_runs_at_once_while_others_stay_held(host: Host, open_session: Open) -> None:
     """Also after its turn ended or was stopped; removing one starts no other."""
     session = busy(open_session)
     taken_back, _ = session.prompt("a"), session.prompt("b")
@@ -175,7 +174,7 @@ def test_prompt_while_others_are_held_runs_at_once_and_they_stay_held(host: Host
     assert held(session) == [("b", True), ("later", True)]
 
 
-def test_held_prompt_edited_stays_held_and_sent_now_runs_alone(host: Host, open_session: Open) -> None:
+def test_edited_prompt_stays_held_and_send_now_runs_one(host: Host, open_session: Open) -> None:
     """The other prompts still wait."""
     session = busy(open_session)
     first, second = session.prompt("a"), session.prompt("b")
@@ -186,7 +185,7 @@ def test_held_prompt_edited_stays_held_and_sent_now_runs_alone(host: Host, open_
     assert (second.state, held(session)) == ("running", [("A", True)])
 
 
-def test_stop_while_code_waits_for_the_next_prompt_holds_nothing(host: Host, open_session: Open) -> None:
+def test_stop_holds_nothing_while_code_waits_for_a_prompt(host: Host, open_session: Open) -> None:
     """The code would hang; code that begins to wait for a held prompt continues the queue."""
     session = busy(open_session)
     waited = session.prompt("a")
@@ -204,7 +203,7 @@ def test_stop_while_code_waits_for_the_next_prompt_holds_nothing(host: Host, ope
     assert next(iter(held_one)) == "thinking"
 
 
-def test_page_that_holds_nothing_starts_the_next_prompt_at_once(host: Host, open_session: Open) -> None:
+def test_cancel_without_hold_starts_the_next_prompt_at_once(host: Host, open_session: Open) -> None:
     """A page of version 0.1 says nothing about the queue, and *Send now* of today wants the next one."""
     session = busy(open_session)
     following = session.prompt("a")

@@ -250,7 +250,7 @@ def said_in(updates: list[Entry]) -> str:
     return "".join(chunk["content"].get("text", "") for chunk in chunks)
 
 
-def test_every_recording_plays_through_the_host_with_nothing_lost(
+def test_every_recording_replays_without_loss(
     host: Host, shared: Path, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """Every update arrives, in order; the text on screen is the text sent; the state can be stored."""

@@ -86,7 +86,7 @@ def take_up(host: Host, tab_id: str) -> Session:
     )
 
 
-def test_a_closed_kernels_session_is_as_it_was(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restored_session_equals_the_original(kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/think\n/say So it is.").wait(PATIENCE)
@@ -98,7 +98,7 @@ def test_a_closed_kernels_session_is_as_it_was(kernel: Callable[[], Host], tmp_p
     assert [turn.state for turn in again.turns] == ["complete", "complete"]
 
 
-def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restored_session_asks_again_instead_of_allow(kernel: Callable[[], Host], tmp_path: Path) -> None:
     """Unless the user opens it otherwise; the state has the mode."""
     first = kernel()
     session = begin(first, tmp_path)
@@ -123,7 +123,7 @@ def test_what_was_allowed_in_an_earlier_kernel_asks_again(kernel: Callable[[], H
         (None, "run", "run"),
     ],
 )
-def test_a_conversation_opened_again_keeps_its_kernel_access(
+def test_restored_conversation_keeps_its_kernel_access(
     kernel: Callable[[], Host], tmp_path: Path, had: Any, wanted: Any, access: str
 ) -> None:
     """A conversation without access gets it only if the user asks; the default for new ones does not apply."""
@@ -143,7 +143,7 @@ def test_a_conversation_opened_again_keeps_its_kernel_access(
     assert (again.channels.kernel_access, again.kernel is not None) == (access, True)
 
 
-def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restored_channel_continues_its_indexes(kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
@@ -158,9 +158,7 @@ def test_its_indexes_go_on_where_they_were(kernel: Callable[[], Host], tmp_path:
     assert chat.log.after(index)[0].index == index + 1
 
 
-def test_a_flush_waits_for_what_came_while_a_batch_was_being_written(
-    log: Path, kernel: Callable[[], Host], tmp_path: Path
-) -> None:
+def test_flush_waits_for_entries_added_during_a_write(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
     """Another kernel holds the file: the flush waits for the running batch and the next one."""
     host = kernel()
     session = begin(host, tmp_path)
@@ -182,7 +180,7 @@ def test_a_flush_waits_for_what_came_while_a_batch_was_being_written(
     assert LogStore(log, "another").load(uri).session.title in {"two", "three"}
 
 
-def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restored_session_is_continued_and_stored_again(kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/say one").wait(PATIENCE)
@@ -196,7 +194,9 @@ def test_it_is_prompted_on_and_the_next_kernel_finds_both(kernel: Callable[[], H
     assert encode(third.chat) == encode(again.chat)
 
 
-def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_turn_of_a_killed_kernel_has_failed_after_restore(
+    log: Path, kernel: Callable[[], Host], tmp_path: Path
+) -> None:
     """The running turn has failed; the queue still waits, and runs before the next prompt."""
     other = subprocess.Popen(
         [sys.executable, "-c", OTHER_KERNEL, str(log), str(tmp_path)],
@@ -226,9 +226,7 @@ def test_what_a_killed_kernel_was_doing_is_over_and_said(log: Path, kernel: Call
     assert last.text == "last"
 
 
-def test_an_agent_that_cannot_resume_is_given_the_transcript_once_it_starts(
-    kernel: Callable[[], Host], tmp_path: Path
-) -> None:
+def test_agent_that_cannot_resume_gets_the_transcript_once(kernel: Callable[[], Host], tmp_path: Path) -> None:
     """A failed start and another restart lose nothing; one notice says so, and the user's choices stay."""
     first = kernel()
     session = begin(first, tmp_path, "keeps")
@@ -262,7 +260,7 @@ def notes_of(turn: Turn) -> list[str]:
     return [str(part.content) for part in notes]
 
 
-def test_an_agent_nobody_knows_any_more_leaves_its_transcript(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_transcript_of_an_unknown_agent_can_be_read(kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path, "echo")
     text = session.prompt("x").wait(PATIENCE).text
@@ -274,7 +272,7 @@ def test_an_agent_nobody_knows_any_more_leaves_its_transcript(kernel: Callable[[
     assert "scripted" in str(failed.error)
 
 
-def test_a_session_that_is_open_here_is_the_same_one(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restoring_an_open_session_returns_the_same_one(kernel: Callable[[], Host], tmp_path: Path) -> None:
     host = kernel()
     session = begin(host, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
@@ -298,7 +296,7 @@ def close_tab(host: Host, session: Session) -> None:
     host.loop.call(carry_out, host, uri_of(session), SessionIsArchivedChanged(is_archived=True), CLIENT)
 
 
-def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_session_archived_by_closing_is_visible_when_reopened(kernel: Callable[[], Host], tmp_path: Path) -> None:
     """Closing archived its tab; opened again it is a tab, here and in a later kernel."""
     host = kernel()
     session = begin(host, tmp_path)
@@ -312,7 +310,7 @@ def test_session_closed_in_the_chat_when_opened_again_is_shown(kernel: Callable[
     assert take_up(kernel(), session.tab_id).state.status & SessionStatus.IS_ARCHIVED == 0
 
 
-def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_session_reopened_before_its_tab_closes_stays_open(kernel: Callable[[], Host], tmp_path: Path) -> None:
     """Opening the same conversation cancels its closing."""
     host = kernel()
     session = begin(host, tmp_path)
@@ -325,7 +323,7 @@ def test_session_opened_again_before_its_tab_has_closed_stays_open(kernel: Calla
     assert again.prompt("/say y").wait(PATIENCE).text == "y"
 
 
-def test_a_session_whose_workspace_is_gone_is_read_and_goes_on_once_it_is_back(
+def test_session_is_read_only_while_its_workspace_is_missing(
     log: Path, kernel: Callable[[], Host], tmp_path: Path
 ) -> None:
     first = kernel()
@@ -378,9 +376,7 @@ host.close()
 """
 
 
-def test_of_two_kernels_that_take_up_one_session_at_once_one_goes_on_and_the_other_reads(
-    log: Path, kernel: Callable[[], Host], tmp_path: Path
-) -> None:
+def test_only_one_of_two_kernels_can_continue_a_session(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/say base").wait(PATIENCE)
@@ -413,7 +409,7 @@ def _lines(others: list[subprocess.Popen[str]]) -> list[str]:
     return [other.stdout.readline().strip() for other in others if other.stdout]
 
 
-def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_damaged_session_is_released_for_other_kernels(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
@@ -428,9 +424,7 @@ def test_a_claim_that_cannot_be_opened_is_given_back(log: Path, kernel: Callable
     assert store.claim(uri_of(session))
 
 
-def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
-    log: Path, kernel: Callable[[], Host], tmp_path: Path
-) -> None:
+def test_damaged_session_shows_what_is_missing(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
     first = kernel()
     session = begin(first, tmp_path)
     session.prompt("/say x").wait(PATIENCE)
@@ -448,9 +442,7 @@ def test_a_session_that_is_damaged_in_the_middle_says_what_is_missing(
     assert str(page["gap"]) in str(again.chat.turns[-1].response_parts[-1])
 
 
-def test_after_damage_it_goes_on_from_there_and_old_turns_stay_away(
-    log: Path, kernel: Callable[[], Host], tmp_path: Path
-) -> None:
+def test_damaged_session_continues_without_lost_turns(log: Path, kernel: Callable[[], Host], tmp_path: Path) -> None:
     """Damage, restore, prompt, restore: no old turn returns, and the note about the gap stays."""
     first = kernel()
     session = begin(first, tmp_path)
@@ -473,7 +465,7 @@ def test_after_damage_it_goes_on_from_there_and_old_turns_stay_away(
     assert str(encode(last.chat)).count("Something is missing here.") == 1
 
 
-def test_an_id_that_fits_none_or_several_is_an_error(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_unknown_or_ambiguous_session_id_is_an_error(kernel: Callable[[], Host], tmp_path: Path) -> None:
     host = kernel()
     with pytest.raises(UnknownSession, match="no session whose id begins with 'zzz'"):
         take_up(host, "zzz")
@@ -485,7 +477,7 @@ def test_an_id_that_fits_none_or_several_is_an_error(kernel: Callable[[], Host],
         take_up(host, "aa")
 
 
-def test_without_a_log_there_is_nothing_to_take_up() -> None:
+def test_restoring_without_a_log_is_an_error() -> None:
     host = Host()
     try:
         with pytest.raises(LogUnavailable, match="AGENTNB_LOG"):
@@ -494,7 +486,7 @@ def test_without_a_log_there_is_nothing_to_take_up() -> None:
         host.close()
 
 
-def test_a_log_that_cannot_be_written_leaves_the_session_alone(tmp_path: Path) -> None:
+def test_session_works_when_the_log_cannot_be_written(tmp_path: Path) -> None:
     """One notice says so; the turn works as usual."""
     (tmp_path / "file").write_text("x", encoding="utf-8")
     host = Host(log=tmp_path / "file/sessions.db")

@@ -70,7 +70,7 @@ def cut_ones(host: Host, session: Session) -> list[SessionRecord]:
     return [each for each in recorder_of(host).store.sessions() if each.tab_id != session.tab_id]
 
 
-def test_rewinding_to_a_turn_when_changes_are_wanted_undoes_it_and_all_later_ones(logged: Host, work: Path) -> None:
+def test_rewind_with_changes_undoes_the_turn_and_later_ones(logged: Host, work: Path) -> None:
     """The transcript ends before it; the file is as it was then."""
     session = begin(logged, work)
     turns = writes(session, work)
@@ -80,7 +80,7 @@ def test_rewinding_to_a_turn_when_changes_are_wanted_undoes_it_and_all_later_one
     assert [turn.id for turn in session.turns] == [turns[0].id]
 
 
-def test_rewinding_when_changes_are_not_wanted_leaves_files_alone(logged: Host, work: Path) -> None:
+def test_rewind_without_changes_leaves_files_alone(logged: Host, work: Path) -> None:
     """The changes of the cut turns can still be undone for the conversation."""
     session = begin(logged, work)
     turns = writes(session, work)
@@ -89,7 +89,7 @@ def test_rewinding_when_changes_are_not_wanted_leaves_files_alone(logged: Host, 
     assert len(session.turns) == 1
 
 
-def test_rewinding_undoes_nothing_of_turns_that_were_cut_before_without_their_changes(logged: Host, work: Path) -> None:
+def test_rewind_does_not_undo_turns_that_were_cut_before(logged: Host, work: Path) -> None:
     session = begin(logged, work)
     turns = [does(session, ["write", f"{name}.txt", name]) for name in "abc"]
     session.rewind(turns[2])
@@ -97,7 +97,7 @@ def test_rewinding_undoes_nothing_of_turns_that_were_cut_before_without_their_ch
     assert sorted(path.name for path in work.iterdir()) == ["a.txt", "c.txt"]
 
 
-def test_rewinding_to_a_turn_that_changed_nothing_undoes_what_came_after(logged: Host, work: Path) -> None:
+def test_rewind_to_a_turn_without_changes_undoes_later_ones(logged: Host, work: Path) -> None:
     session = begin(logged, work)
     idle = does(session)
     does(session, ["write", "b.txt", "b"])
@@ -106,7 +106,7 @@ def test_rewinding_to_a_turn_that_changed_nothing_undoes_what_came_after(logged:
     assert session.turns == ()
 
 
-def test_rewinding_over_a_conflict_changes_and_cuts_nothing_until_it_is_chosen(logged: Host, work: Path) -> None:
+def test_rewind_does_nothing_until_a_conflict_is_resolved(logged: Host, work: Path) -> None:
     """The history gets no copy until turns are cut; with a choice they are."""
     session = begin(logged, work)
     turns = writes(session, work)
@@ -119,7 +119,7 @@ def test_rewinding_over_a_conflict_changes_and_cuts_nothing_until_it_is_chosen(l
     assert ((work / "a.txt").read_text(), len(session.turns)) == ("mine\n", 1)
 
 
-def test_the_history_keeps_what_was_cut_with_what_it_used(logged: Host, work: Path) -> None:
+def test_history_keeps_a_copy_of_the_cut_turns(logged: Host, work: Path) -> None:
     """A title says so; the conversation has only its remaining turns, also in a search."""
     session = begin(logged, work)
     turns = writes(session, work)
@@ -133,7 +133,7 @@ def test_the_history_keeps_what_was_cut_with_what_it_used(logged: Host, work: Pa
     assert [turn.id for turn in stored.chat.turns] == [turn.id for turn in turns]
 
 
-def test_clearing_a_conversation_names_it_anew(logged: Host, work: Path) -> None:
+def test_clearing_a_conversation_gives_it_a_new_title(logged: Host, work: Path) -> None:
     """After its next prompt; the history keeps the old turns."""
     session = begin(logged, work)
     does(session)
@@ -150,7 +150,7 @@ def requests(session: Session, text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in session.prompt(text).wait(PATIENCE).text.splitlines()]
 
 
-def test_the_agent_goes_on_in_a_new_session_with_the_transcript_once(logged: Host, work: Path) -> None:
+def test_agent_gets_a_new_session_and_transcript_after_rewind(logged: Host, work: Path) -> None:
     """The user's message comes first, unchanged; the chat does not show the transcript."""
     session = begin(logged, work, "keeps", "resume", "close")
     session.prompt("first").wait(PATIENCE)
@@ -171,7 +171,7 @@ def test_the_agent_goes_on_in_a_new_session_with_the_transcript_once(logged: Hos
     assert [part for part in parts if not isinstance(part, MarkdownResponsePart)] == []
 
 
-def test_a_turn_that_runs_is_not_rewound(logged: Host, work: Path) -> None:
+def test_running_turn_cannot_be_rewound(logged: Host, work: Path) -> None:
     session = Session(logged.loop.call(lambda: logged.open(find("eliza"), cwd=work)))
     turn = session.prompt("/hang")
     with pytest.raises(SessionError, match="is running"):
@@ -179,14 +179,14 @@ def test_a_turn_that_runs_is_not_rewound(logged: Host, work: Path) -> None:
     session.cancel()
 
 
-def test_a_turn_of_another_conversation_is_refused(logged: Host, work: Path) -> None:
+def test_rewind_to_a_turn_of_another_conversation_is_refused(logged: Host, work: Path) -> None:
     session, other = begin(logged, work), begin(logged, work)
     does(session)
     with pytest.raises(UsageError, match="no turn"):
         session.rewind(does(other))
 
 
-def test_an_ahp_client_cuts_the_transcript_by_the_action(logged: Host, work: Path) -> None:
+def test_ahp_client_cuts_the_transcript_with_an_action(logged: Host, work: Path) -> None:
     """It names the last turn that stays; the action sent to all clients has its origin."""
     session = begin(logged, work)
     turns = writes(session, work)
@@ -203,7 +203,7 @@ def again(host: Host, session: Session) -> Session:
     return Session(host.loop.call(lambda: restore(host, stored, options)))
 
 
-def test_a_restart_after_going_back_stays_there(tmp_path: Path, work: Path) -> None:
+def test_restart_keeps_the_rewound_conversation(tmp_path: Path, work: Path) -> None:
     """The agent's old session is not resumed: the agent gets the remaining transcript."""
     first = Host(log=tmp_path / "log/sessions.db")
     session = begin(first, work, "keeps", "resume")
@@ -222,7 +222,7 @@ def test_a_restart_after_going_back_stays_there(tmp_path: Path, work: Path) -> N
 
 
 @pytest.mark.parametrize("was_undone", [False, True])
-def test_a_restart_while_changes_are_undone_ends_it(tmp_path: Path, work: Path, was_undone: bool) -> None:
+def test_restart_finishes_an_interrupted_rewind(tmp_path: Path, work: Path, was_undone: bool) -> None:
     """Transcript and files fit, whether the kernel ended before or after the files were written."""
     first = Host(log=tmp_path / "log/sessions.db")
     session = begin(first, work)
@@ -239,7 +239,7 @@ def test_a_restart_while_changes_are_undone_ends_it(tmp_path: Path, work: Path, 
     second.close()
 
 
-def test_a_restart_while_changes_conflict_goes_back_to_nothing(tmp_path: Path, work: Path) -> None:
+def test_restart_cancels_an_interrupted_rewind_with_conflicts(tmp_path: Path, work: Path) -> None:
     """All turns stay, the user's file stays, and the chat says so once."""
     first = Host(log=tmp_path / "log/sessions.db")
     session = begin(first, work)

@@ -37,7 +37,7 @@ from tests.unit.host.test_permissions import Talk, run
 from tests.unit.kernel.shell_tools import Tools
 
 
-def test_an_agent_that_is_denied_while_it_works_is_refused_at_the_next_message(site: Site, open_session: Open) -> None:
+def test_newly_denied_agent_is_refused_at_the_next_message(site: Site, open_session: Open) -> None:
     """The chat names the reason and the file; another agent goes on."""
     session, other = open_session("echo"), open_session("many_models")
     assert session.prompt("a").wait(PATIENCE).text
@@ -50,7 +50,7 @@ def test_an_agent_that_is_denied_while_it_works_is_refused_at_the_next_message(s
     assert session.prompt("d").wait(PATIENCE).text
 
 
-def test_a_broken_file_stops_agents_that_run_at_their_next_message(site: Site, open_session: Open) -> None:
+def test_invalid_site_policy_stops_agents_at_the_next_message(site: Site, open_session: Open) -> None:
     session = open_session("echo")
     session.prompt("a").wait(PATIENCE)
     for text in ("[site]\nserve = 1\n", "freedom_at_most = 1\n", "[site.settings]\nlog_days = 'x'\n"):
@@ -59,9 +59,7 @@ def test_a_broken_file_stops_agents_that_run_at_their_next_message(site: Site, o
         assert f"No agent can start. {path}, line" in str(refused.error)
 
 
-def test_mcp_servers_that_the_site_does_not_allow_are_left_out_and_named(
-    site: Site, host: Host, tmp_path: Path
-) -> None:
+def test_mcp_server_forbidden_by_the_site_is_left_out(site: Site, host: Host, tmp_path: Path) -> None:
     """Their command line counts, not the user's name for them."""
     path = site(f'[site.mcp_servers]\nallow = ["{sys.executable} {AGENTS}/mcp_server.py"]\n')
     servers = mcp_servers({**scripted(), "other": scripted("--root", "/")["files"]})
@@ -73,15 +71,13 @@ def test_mcp_servers_that_the_site_does_not_allow_are_left_out_and_named(
     )
 
 
-def test_a_component_that_the_site_denies_keeps_the_agent_from_starting(site: Site, host: Host, tmp_path: Path) -> None:
+def test_component_denied_by_the_site_prevents_the_start(site: Site, host: Host, tmp_path: Path) -> None:
     site('[site.components]\nallow = ["walkthrough"]\n')
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, chain=("rules",))))
     assert "The component 'rules' is not allowed here" in str(session.prompt("x").wait(PATIENCE, check=False).error)
 
 
-def test_confinement_that_the_site_requires_holds_whatever_code_says(
-    site: Site, host: Host, open_session: Open
-) -> None:
+def test_confinement_required_by_the_site_overrides_code(site: Site, host: Host, open_session: Open) -> None:
     """If nothing can confine the agent, it does not start: there is no way around it."""
     site('[agents."*"]\nconfine = ["api.example.org"]\n')
     session = open_session("echo", network=None)
@@ -96,7 +92,7 @@ def test_confinement_that_the_site_requires_holds_whatever_code_says(
     assert not turn.text or (process is not None and process.confined)
 
 
-def test_a_session_that_is_less_confined_than_the_site_now_wants_does_not_go_on(site: Site, open_session: Open) -> None:
+def test_session_stops_when_the_site_requires_more_confinement(site: Site, open_session: Open) -> None:
     session = open_session("echo")
     session.prompt("a").wait(PATIENCE)
     site('[agents.echo]\nconfine = "no network"\n')
@@ -104,16 +100,14 @@ def test_a_session_that_is_less_confined_than_the_site_now_wants_does_not_go_on(
     assert "must be confined more than it is in this conversation" in str(refused.error)
 
 
-def test_of_two_lists_of_hosts_those_that_both_allow_are_left(site: Site, host: Host, tmp_path: Path) -> None:
+def test_only_hosts_allowed_by_site_and_session_remain(site: Site, host: Host, tmp_path: Path) -> None:
     site('[agents."*"]\nconfine = ["*.example.org", "pypi.org:443"]\n')
     hosts = ("api.example.org", "pypi.org", "evil.org")
     options = SessionOptions(spec=find("eliza"), cwd=tmp_path, network=hosts)
     assert options.configuration(host.environment).network == ("api.example.org", "pypi.org:443")
 
 
-def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(
-    site: Site, host: Host, open_session: Open
-) -> None:
+def test_model_denied_by_the_site_is_not_offered_or_used(site: Site, host: Host, open_session: Open) -> None:
     """The first allowed model replaces a denied one, with a notice; so does a model that is denied later."""
     path = site('[site.models]\ndeny = ["model-0", "many_models/model-1"]\n')
     session = open_session("many_models")
@@ -145,7 +139,7 @@ def test_a_model_that_the_site_denies_is_not_offered_not_chosen_and_not_used(
     assert "Choose another model." in str(refused.error)
 
 
-def test_a_kernel_that_the_site_closes_is_closed_whatever_code_says(site: Site, host: Host, tmp_path: Path) -> None:
+def test_kernel_access_denied_by_the_site_overrides_code(site: Site, host: Host, tmp_path: Path) -> None:
     site("[site.settings]\nkernel_tools = false\n")
     options = SessionOptions(spec=find("eliza"), cwd=tmp_path, kernel_tools=True)
     configuration = options.configuration(host.environment)
@@ -153,7 +147,7 @@ def test_a_kernel_that_the_site_closes_is_closed_whatever_code_says(site: Site, 
     assert "Agents have no access to this kernel: set by your administrator" in configuration.notes[0]
 
 
-def test_a_ceiling_of_the_site_ends_headless_allow(site: Site, tmp_path: Path) -> None:
+def test_site_freedom_limit_disables_headless_allow(site: Site, tmp_path: Path) -> None:
     """With no user attached, the user's environment variable answers no request."""
     site('freedom_at_most = "auto"\n')
     policy = HostPolicy(PolicyFiles(), AuditLog(tmp_path / "audit.jsonl"), {"AGENTNB_HEADLESS": "allow"})
@@ -168,9 +162,7 @@ def test_a_ceiling_of_the_site_ends_headless_allow(site: Site, tmp_path: Path) -
         host.close()
 
 
-def test_serving_and_pairing_that_are_switched_off_do_not_begin_and_end_at_the_next_call(
-    site: Site, host: Host
-) -> None:
+def test_serving_and_pairing_disabled_by_the_site_do_not_start(site: Site, host: Host) -> None:
     tools = Tools()
     host.environment.connect(shell=tools, attached=lambda: True)
     path = site("[site]\nserve = false\npair = false\n")
@@ -190,7 +182,7 @@ def test_serving_and_pairing_that_are_switched_off_do_not_begin_and_end_at_the_n
         host.loop.submit(begun).result(PATIENCE)
 
 
-def test_pages_get_the_message_and_no_offer_to_pair(site: Site) -> None:
+def test_page_gets_the_site_message_and_no_pairing_option(site: Site) -> None:
     site('[site]\nmessage = "Ask\\nplatform."\npair = false\n')
     host = Host()
     try:
@@ -205,7 +197,7 @@ def test_pages_get_the_message_and_no_offer_to_pair(site: Site) -> None:
         host.close()
 
 
-def test_the_sites_retention_deletes_pinned_conversations_too(site: Site, tmp_path: Path) -> None:
+def test_site_retention_also_deletes_pinned_conversations(site: Site, tmp_path: Path) -> None:
     host = Host(log=tmp_path / "log/sessions.db")
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
     session.prompt("/say x").wait(PATIENCE)
@@ -226,7 +218,7 @@ def test_the_sites_retention_deletes_pinned_conversations_too(site: Site, tmp_pa
         host.close()
 
 
-def test_the_audit_stream_says_who_allowed_what_and_has_no_contents(site: Site, tmp_path: Path) -> None:
+def test_audit_stream_has_decisions_but_no_contents(site: Site, tmp_path: Path) -> None:
     """One file per user, one line per decision; a failed write is a warning, and stops nothing."""
     stream = tmp_path / "stream"
     stream.mkdir()

@@ -35,7 +35,7 @@ def session_of(host: Host) -> Session:
     return Session(host.loop.call(lambda: host.pairing.connected[0]))
 
 
-def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
+def test_terminal_agent_chooses_a_notebook_and_calls_tools(paired: Host) -> None:
     """By its name; a call waits for the user's answer, says so, and can be cancelled."""
     paired.pairing.progress_seconds = 0.01
     with McpClient("--notebook", "plot") as client:
@@ -65,7 +65,7 @@ def test_a_notebook_is_chosen_and_its_tools_are_called(paired: Host) -> None:
         assert said(waited_for(paired.environment.job_queue, call)) == "[1, 3]"
 
 
-def test_a_client_that_is_killed_leaves_no_call_behind(paired: Host) -> None:
+def test_killed_client_leaves_no_pending_call(paired: Host) -> None:
     """Its card is withdrawn; a client that only exits is gone, too."""
     client = McpClient(name="codex-mcp-client")
     client.call("use_notebook", notebook="fit")

@@ -23,7 +23,7 @@ TOTALS = ["9000 300", "17400 500", "34800 800"]
         ("turn", ["quota 3600 150", "quota 1200 50"], [(3600, 150), (1200, 50)]),
     ],
 )
-def test_totals_of_a_session_are_not_added_up(
+def test_token_totals_of_a_session_are_not_added_up(
     open_session: Open, counts: Any, prompts: list[str], used: list[tuple[int, int]]
 ) -> None:
     """If an agent's way to count is unknown, a number that falls cannot be a total."""

@@ -27,7 +27,7 @@ def test_copilot_gets_the_tools_over_http() -> None:
 
 
 @pytest.mark.parametrize(("code", "value"), [("x", 7), ("[x, x]", [7, 7]), ("None\nprint(0)", 0)])
-def test_an_agent_that_takes_mcp_over_http_only_runs_code_and_gets_an_object(
+def test_http_only_agent_runs_code_and_gets_an_object(
     host: Host, open_session: Open, tools: Tools, code: str, value: Any
 ) -> None:
     """A number or a list is an object in `structuredContent`, because Gemini CLI fails otherwise."""
@@ -38,7 +38,7 @@ def test_an_agent_that_takes_mcp_over_http_only_runs_code_and_gets_an_object(
     assert (result["structuredContent"], result["isError"]) == ({"result": value}, False)
 
 
-def test_servers_on_stdio_are_named_where_the_agent_takes_http_only(open_session: Open, tmp_path: Path) -> None:
+def test_notice_names_stdio_servers_of_an_http_only_agent(open_session: Open, tmp_path: Path) -> None:
     """The agent would ignore them silently."""
     servers = mcp_servers({"files": {"command": "true"}})
     session = open_session("http_mcp", spec=HTTP, mcp_servers=servers)

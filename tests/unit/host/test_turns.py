@@ -31,7 +31,7 @@ def open_session(host: Host, script: str, cwd: Path, mode: Mode = "ask") -> Sess
     return Session(host.loop.call(lambda: host.open(spec, cwd=cwd, mode=mode)))
 
 
-def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, tmp_path: Path) -> None:
+def test_agent_that_never_stops_is_replaced_at_next_prompt(host: Host, tmp_path: Path) -> None:
     """Its process is ended after a delay; the waiting turn runs in a new one and says so."""
     host.agents.stop_patience = SOON
     session = open_session(host, "deaf", tmp_path)
@@ -48,7 +48,7 @@ def test_an_agent_that_never_stops_is_replaced_for_the_next_prompt(host: Host, t
 
 
 @pytest.mark.parametrize("prompt", ["/say x", "/crash", "/hang"])
-def test_a_turn_says_when_it_began_and_when_it_ended(host: Host, tmp_path: Path, prompt: str) -> None:
+def test_turn_records_when_it_began_and_ended(host: Host, tmp_path: Path, prompt: str) -> None:
     """By the kernel's clock, for answered, failed and stopped turns; a running turn has no end."""
     session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path)))
     before = now_ms()

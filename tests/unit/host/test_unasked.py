@@ -38,14 +38,14 @@ def acted(host: Host, work: Path, *updates: dict[str, Any], mode: Any = "deny") 
         ({**RUN, "kind": "think", "rawInput": None, "status": "completed"}, False),
     ],
 )
-def test_a_tool_call_under_deny_is_marked_when_it_acted_without_asking(
+def test_tool_call_that_ran_unasked_under_deny_is_marked(
     host: Host, work: Path, call: dict[str, Any], marked: bool
 ) -> None:
     """An edit, delete, move or execution that succeeded or still ran when the turn ended."""
     assert acted(host, work, call) == [marked]
 
 
-def test_a_tool_call_that_is_updated_to_completed_is_marked_once(host: Host, work: Path) -> None:
+def test_updated_tool_call_is_marked_once(host: Host, work: Path) -> None:
     """The audit log has one line with the command."""
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
     assert acted(host, work, {**RUN, "status": "pending"}, {**done, "status": "in_progress"}, done, done) == [True]
@@ -54,7 +54,7 @@ def test_a_tool_call_that_is_updated_to_completed_is_marked_once(host: Host, wor
     ]
 
 
-def test_a_tool_call_under_ask_is_marked_unless_it_only_looks(host: Host, work: Path) -> None:
+def test_tool_call_under_ask_is_marked_unless_read_only(host: Host, work: Path) -> None:
     """An agent that asks may run read-only calls by itself."""
     looks = {**RUN, "toolCallId": "d", "title": "ls", "rawInput": {"command": "ls"}, "status": "completed"}
     assert acted(host, work, {**RUN, "status": "completed"}, looks, mode="ask") == [True, False]
@@ -64,7 +64,7 @@ def test_a_tool_call_under_allow_is_not_marked(host: Host, work: Path) -> None:
     assert acted(host, work, {**RUN, "status": "completed"}, mode="allow") == [False]
 
 
-def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) -> None:
+def test_tool_call_with_a_permission_request_is_not_marked(host: Host, work: Path) -> None:
     """Denied requests, commands and files: the user was asked."""
     talk = Talk(host, work, "deny")
     request = permission("p", title="touch a", kind="execute", rawInput={"command": "touch a"})
@@ -73,7 +73,7 @@ def test_a_tool_call_that_was_asked_about_is_not_marked(host: Host, work: Path) 
     assert {call.ran_without_asking for call in turn.tool_calls} == {False}
 
 
-def test_the_transcript_says_that_a_tool_call_ran_without_asking(host: Host, work: Path) -> None:
+def test_transcript_marks_a_tool_call_that_ran_unasked(host: Host, work: Path) -> None:
     """In Markdown and in text."""
     talk = Talk(host, work, "deny", script="acts_without_asking")
     turn = talk.session.prompt(json.dumps([{**RUN, "status": "completed"}])).wait(30)

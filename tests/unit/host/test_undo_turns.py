@@ -336,9 +336,7 @@ def play(host: Host, seed: int, steps: int) -> int:
     return steps
 
 
-def test_a_turn_recorded_by_0_2_when_it_is_undone_takes_its_folder_with_it_and_empty_ones_come_back(
-    host: Host, tmp_path: Path
-) -> None:
+def test_undo_of_a_turn_recorded_by_0_2_restores_folders(host: Host, tmp_path: Path) -> None:
     """Such a record names only empty folders."""
     loop, workspace = host.loop, tmp_path.resolve()
     conversation: Conversation = loop.call(lambda: host.open(custom(["nothing"], name="nothing"), cwd=workspace))
@@ -363,7 +361,7 @@ def test_a_turn_recorded_by_0_2_when_it_is_undone_takes_its_folder_with_it_and_e
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_any_order_of_turns_undos_redos_and_edits_leaves_files_as_the_model_says(host: Host, part: int) -> None:
+def test_files_match_the_model_after_any_order_of_undos(host: Host, part: int) -> None:
     for number in range(part, STEPS // ROUND, PARTS):
         play(host, SEED + number, ROUND)
 
@@ -371,6 +369,6 @@ def test_any_order_of_turns_undos_redos_and_edits_leaves_files_as_the_model_says
 @pytest.mark.parametrize(
     "seed", [100226, 100293, 100342, 100652, 100787, 100814, 101132, 200264, 300898, 400354, 401245]
 )
-def test_an_order_that_once_ended_in_a_wrong_state_ends_in_the_right_one(host: Host, seed: int) -> None:
+def test_files_match_the_model_for_seeds_that_once_failed(host: Host, seed: int) -> None:
     """Redo restored others' folders; two undos in one millisecond counted as one."""
     play(host, seed, ROUND)

@@ -37,7 +37,7 @@ def requests_and_records(
     return seen, records
 
 
-def test_a_request_that_names_nothing_is_about_what_was_announced_before(host: Host, work: Path) -> None:
+def test_unnamed_request_is_about_the_announced_calls(host: Host, work: Path) -> None:
     """The worst call counts: under Allow a command that deletes for good still asks."""
     talk = Talk(host, work, "allow", script="asks_vaguely")
     turn = talk.session.prompt(f"confirm {json.dumps([LOOK, RUN])}")
@@ -47,7 +47,7 @@ def test_a_request_that_names_nothing_is_about_what_was_announced_before(host: H
     assert turn.wait(PATIENCE).text == "n"
 
 
-def test_a_request_that_names_nothing_and_follows_nothing_is_high(host: Host, work: Path) -> None:
+def test_unnamed_request_without_announced_calls_is_high_risk(host: Host, work: Path) -> None:
     """Also under Allow."""
     talk = Talk(host, work, "allow", script="asks_vaguely")
     turn = talk.session.prompt("confirm []")
@@ -67,7 +67,7 @@ def test_a_request_that_names_nothing_and_follows_nothing_is_high(host: Host, wo
         ("confirm", [], None),
     ],
 )
-def test_the_command_of_a_request_is_a_command_line_or_nothing(
+def test_request_command_is_a_command_line_or_none(
     host: Host, work: Path, word: str, calls: list[Any], command: str | None
 ) -> None:
     """So a function that allows some commands allows no edit, and nothing that it cannot see."""
