@@ -16,4 +16,4 @@ def test_each_test_that_is_left_out_or_kept_by_name_exists() -> None:
 def test_second_kind_of_kernel_is_left_out_but_where_it_is_kept_by_name() -> None:
     assert is_thorough("tests/kernel/test_history.py::test_kept[ipykernel6]")
     assert not is_thorough("tests/kernel/test_history.py::test_kept[ipykernel7]")
-    assert not is_thorough("tests/kernel/test_agent_magic.py::test_it_works[ipykernel6-1]")
+    assert not is_thorough("tests/kernel/test_agent_magic.py::test_magic_works_inside_other_code[ipykernel6-1]")
