@@ -147,7 +147,7 @@ THOROUGH = (
     "unit/api/test_exit.py::test_script_exits_without_output_and_stops_its_agent[session.close",
     "unit/api/test_exit.py::test_script_exits_without_output_and_stops_its_agent[session.prompt('/write",
     "unit/host/test_undo_turns.py::test_an_order_that_once_ended_in_a_wrong_state_ends_in_the_right_one[1",
-    "unit/test_concurrent_imports.py::test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment[1",
+    "unit/test_concurrent_imports.py::test_cell_and_sidebar_can_import_agentnb_concurrently[1",
     "unit/plugins/chain/test_misbehaviour.py::test_component_that_dies_late_ends_the_chain_with_its_name[old",
     "unit/plugins/chain/test_misbehaviour.py::test_component_that_dies_late_ends_the_chain_with_its_name[sdk",
     "unit/plugins/checks/test_compare.py::test_steps_of_somebody",
