@@ -54,7 +54,7 @@ def get(server: Phones, target: str = "/", **headers: str) -> tuple[int, dict[st
     return page
 
 
-def test_phone_may_do_nothing_but_answer(server: Phones, session: Session, connect: Connect) -> None:
+def test_phone_can_only_answer_requests(server: Phones, session: Session, connect: Connect) -> None:
     """Every other command and every action is refused, whatever its parameters."""
     client = connect(server.add_client(), "phone")
     params = {"channel": session_of(session), "uri": "file:///etc/passwd", "source": "file:///a", "operationId": "undo"}
@@ -73,7 +73,7 @@ def test_phone_may_do_nothing_but_answer(server: Phones, session: Session, conne
     assert (session.permissions, session.turns) == ("ask", ())
 
 
-def test_code_works_for_one_phone_only_also_when_that_has_gone(server: Phones) -> None:
+def test_pairing_code_works_for_only_one_phone(server: Phones) -> None:
     """A photo of the code is useless: only its first user can ever connect."""
     first = Client(server.address, server.token)
     first.initialize("mine")
@@ -87,7 +87,7 @@ def test_code_works_for_one_phone_only_also_when_that_has_gone(server: Phones) -
     again.close()
 
 
-def test_code_that_nobody_used_expires() -> None:
+def test_unused_pairing_code_expires() -> None:
     """A used code does not expire."""
     from agentnb.plugins.phone.addresses import Way
     from agentnb.plugins.phone.pairing import pair
@@ -100,7 +100,7 @@ def test_code_that_nobody_used_expires() -> None:
     assert status == 401
 
 
-def test_unpairing_ends_every_connection_at_once_and_nothing_listens_then(server: Phones) -> None:
+def test_unpairing_closes_all_connections_and_the_port(server: Phones) -> None:
     """The phones get the reason; their codes do not work with a later pairing."""
     client, token = server.phone(), server.token
     server.unpair()
@@ -115,7 +115,7 @@ def test_unpairing_ends_every_connection_at_once_and_nothing_listens_then(server
     assert refusal(later, token) == 401  # type: ignore[arg-type]
 
 
-def test_token_is_taken_from_a_header_only(server: Phones, tmp_path: Path) -> None:
+def test_token_is_accepted_only_in_a_header(server: Phones, tmp_path: Path) -> None:
     """Logs contain addresses; the token is in no file and no page either."""
     for query in (f"?token={server.token}", f"?agentnb_token={server.token}"):
         with pytest.raises(Exception, match="401"):
@@ -131,7 +131,7 @@ def test_token_is_taken_from_a_header_only(server: Phones, tmp_path: Path) -> No
     assert server.token not in get(server)[2]
 
 
-def test_page_runs_only_its_own_script_and_nobody_frames_it(server: Phones) -> None:
+def test_page_runs_only_its_own_script_and_forbids_frames(server: Phones) -> None:
     """Its policy has the digests of its parts; it connects only to the kernel."""
     status, headers, text = get(server)
     policy = headers["Content-Security-Policy"]
@@ -153,7 +153,7 @@ def test_page_runs_only_its_own_script_and_nobody_frames_it(server: Phones) -> N
         ("/", {"Host": "127.0.0.1:1"}, 403),
     ],
 )
-def test_page_is_the_only_one_and_under_its_own_name_only(
+def test_server_rejects_other_paths_and_host_names(
     server: Phones, target: str, headers: dict[str, str], status: int
 ) -> None:
     """A name that was bound to this machine later (DNS rebinding) is refused."""
@@ -172,7 +172,7 @@ def test_page_is_the_only_one_and_under_its_own_name_only(
         {"address": "127.0.0.1", "origin": "https://a"},
     ],
 )
-def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
+def test_pairing_with_an_invalid_address_is_rejected(params: dict[str, str]) -> None:
     """The refusal comes before anything listens."""
     from agentnb import UsageError
     from agentnb.plugins.phone.requests import PairParams, PhoneStatusParams, look, pair
@@ -182,7 +182,7 @@ def test_way_that_is_none_is_refused(params: dict[str, str]) -> None:
     assert run(look(PhoneStatusParams())).is_on is False
 
 
-def test_jupyter_server_in_between_is_let_in_under_its_name(server: Phones) -> None:
+def test_pairing_accepts_the_host_name_of_a_jupyter_server(server: Phones) -> None:
     """Its page's origin is let in, too; phones that used another address are unpaired."""
     from agentnb.plugins.phone.requests import PairParams
 

@@ -45,7 +45,7 @@ def answer(phone: Client, question: dict[str, Any], *, approved: bool, **more: A
     return phone.ask(ANSWER, params | more)
 
 
-def test_question_says_who_asks_what_and_how_bad_it_is_and_is_allowed_once(server: Phones, session: Session) -> None:
+def test_phone_can_allow_a_permission_request_only_once(server: Phones, session: Session) -> None:
     """The chat and the log name the phone; it can allow only once, whatever it sends."""
     phone = server.phone()
     turn = session.prompt("/ask execute")
@@ -71,7 +71,7 @@ def current_name(server: Phones) -> str:
     return name
 
 
-def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: Phones, session: Session) -> None:
+def test_request_answered_elsewhere_disappears_from_the_phone(server: Phones, session: Session) -> None:
     """The other answer comes from the notebook or another phone."""
     one, two = server.phone("one"), server.phone("two")
     turn = session.prompt("/ask execute")
@@ -92,7 +92,7 @@ def test_question_answered_elsewhere_vanishes_and_a_late_answer_says_so(server: 
         each.close()
 
 
-def test_stop_ends_the_turn_and_holds_what_waits_behind_it(server: Phones, session: Session) -> None:
+def test_phone_can_stop_a_turn(server: Phones, session: Session) -> None:
     """A turn without questions can be stopped, too."""
     phone = server.phone()
     turn = session.prompt("/slow 100000 20")
@@ -108,7 +108,7 @@ def test_stop_ends_the_turn_and_holds_what_waits_behind_it(server: Phones, sessi
     phone.close()
 
 
-def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server: Phones, session: Session) -> None:
+def test_too_large_request_cannot_be_allowed_from_the_phone(server: Phones, session: Session) -> None:
     """A request that is not shown whole cannot be allowed from the phone."""
     phone = server.phone()
     turn = session.prompt("/write notes.txt " + "x" * 300_000)
@@ -121,7 +121,7 @@ def test_request_too_large_to_be_read_is_rejected_or_left_but_not_allowed(server
     phone.close()
 
 
-def test_preview_of_nothing_that_waits_is_refused(server: Phones, session: Session) -> None:
+def test_preview_without_an_open_request_is_rejected(server: Phones, session: Session) -> None:
     """An answer to it and an invalid channel are refused, too."""
     phone = server.phone()
     for channel in (chat_of(session), "ahp-chat:/none", "ahp-root://"):
@@ -130,7 +130,7 @@ def test_preview_of_nothing_that_waits_is_refused(server: Phones, session: Sessi
     phone.close()
 
 
-def test_phone_that_is_connected_is_somebody_who_can_answer(server: Phones) -> None:
+def test_connected_phone_counts_as_an_attached_front_end(server: Phones) -> None:
     """This holds without a page, too, and ends when the phone disconnects."""
     from agentnb.server.comm.frontend import current_frontend
 
