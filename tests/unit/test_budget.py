@@ -13,7 +13,6 @@ Amount = tuple[str, str, float, str]
 
 
 def amounts(unit: str) -> st.SearchStrategy[Amount]:
-    """Returns amounts of a unit."""
     match unit:
         case "cost":
             money = st.tuples(st.integers(1, 10**6), st.sampled_from(["USD", "EUR", "CHF"]))

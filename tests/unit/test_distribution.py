@@ -102,7 +102,7 @@ def test_extras_are_only_for_users() -> None:
     assert set(SETTINGS["dependency-groups"]) == {"dev", "docs", "test"}
 
 
-def test_every_requirement_has_an_installable_lowest_version() -> None:
+def test_every_requirement_has_a_lowest_version() -> None:
     """`make test-floors` installs the script's output: one exact version for each requirement."""
     done = subprocess.run([sys.executable, "scripts/floors.py"], cwd=ROOT, capture_output=True, text=True, check=True)
     floors = dict(re.findall(r"^([\w.-]+)==(\S+)", done.stdout, re.MULTILINE))

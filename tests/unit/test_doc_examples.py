@@ -72,7 +72,6 @@ def test_python_examples_are_valid_in_a_cell(block: Block) -> None:
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
 def test_prompt_examples_have_no_comment_or_load_ext(block: Block) -> None:
-    """It is not in the cell that loads the extension, and has no comment after it."""
     prompts = [line for line in block.text.splitlines() if line.startswith("%agent ")]
     assert not (prompts and "%load_ext" in block.text)
     assert [line for line in prompts if "#" in line] == []

@@ -19,7 +19,6 @@ def test_case_of_an_unknown_channel_is_an_error() -> None:
 
 
 def test_case_with_a_malformed_state_is_an_error() -> None:
-    """A case with a malformed state is an error, not a failure."""
     with pytest.raises(ProtocolError, match="agents"):
         run_reducer_case({"reducer": "root", "initial": {}, "actions": []})
 

@@ -96,7 +96,7 @@ def test_dict_in_context_gives_each_attachment_its_name(start: Callable[..., Ses
 
 
 def test_bytes_are_sent_as_text_or_described(start: Callable[..., Session]) -> None:
-    """Otherwise a note names them to an agent that takes no files."""
+    """A note names bytes that are not text to an agent that takes no files."""
     texts = sent(start("blocks"), b"some text", b"%PDF-1.7 \xff", b"RIFF\xff\xff\xff\xffWAVE")
     assert [kind for kind, _ in texts] == ["text"] * 3
     assert "application/pdf" in texts[1][1]

@@ -148,7 +148,6 @@ def test_undo_and_redo_restore_all_changes_of_a_turn(session: Session, tmp_path:
 
 
 def test_undo_and_redo_keep_a_later_edit_of_the_user(session: Session, tmp_path: Path) -> None:
-    """The user's line stays both times."""
     lines = [f"line {number}\n" for number in range(20)]
     (tmp_path / "fit.py").write_text("".join(lines))
     turn = does(session, ["write", "fit.py", "".join(["agent\n", *lines[1:]])])
@@ -275,7 +274,6 @@ def test_turn_changes_exclude_files_written_after_the_turn(session: Session, tmp
 
 
 def test_changed_secret_file_is_listed_but_cannot_be_undone(session: Session, tmp_path: Path, home: Path) -> None:
-    """It cannot be undone, for this reason."""
     (tmp_path / ".env").write_text("KEY=swordfish-1\n")
     turn = does(session, ["write", ".env", "KEY=swordfish-2\n"])
     (change,) = turn.changes

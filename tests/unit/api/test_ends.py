@@ -80,7 +80,6 @@ async def wait_for_reading(turn: Turn) -> None:
 
 @pytest.mark.parametrize("wait", [wait_for, wait_for_reading])
 def test_asyncio_timeout_cancels_the_turn(start: Start, wait: Callable[[Turn], Awaitable[None]]) -> None:
-    """As asyncio cancels a task."""
     turn = start().prompt("/hang")
 
     async def waits() -> None:
@@ -92,7 +91,6 @@ def test_asyncio_timeout_cancels_the_turn(start: Start, wait: Callable[[Turn], A
 
 
 def test_shielded_turn_continues_after_an_asyncio_timeout(start: Start) -> None:
-    """As a shielded task does."""
     turn = start().prompt("/slow 3 5")
 
     async def shielded() -> str:

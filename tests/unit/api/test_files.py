@@ -84,7 +84,6 @@ def test_files_with_unusual_names_can_be_listed_and_read(files: SessionFiles, wo
 
 
 def test_file_name_that_is_not_utf8_can_be_listed_and_read(files: SessionFiles, work: Path) -> None:
-    """Bytes that are not UTF-8, as Python represents them."""
     name = os.fsdecode(b"\xff.txt")
     (work / name).write_text("x")
     assert [entry.name for entry in files.list()] == [name]

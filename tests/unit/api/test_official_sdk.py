@@ -63,7 +63,7 @@ def test_unreadable_file_fails_the_turn_with_the_error_of_the_sdk(copying: Copyi
     assert "none.txt" in turn.error.message
 
 
-def test_cancel_ends_a_turn(copying: Copying) -> None:
+def test_cancel_ends_a_turn_of_an_sdk_agent(copying: Copying) -> None:
     """The agent receives `session/cancel` while it serves the prompt."""
     turn = copying.session.prompt("wait")
     assert next(iter(turn)) == "Waiting."

@@ -30,7 +30,6 @@ def test_turn_has_thoughts_plan_tool_calls_and_usage(start: Start) -> None:
 
 
 def test_iterating_over_a_turn_streams_its_text(start: Start) -> None:
-    """Iterating gives pieces that join to the whole text."""
     turn = start().prompt("/slow 5 1")
     pieces = list(turn)
     assert ("".join(pieces), turn.done) == (turn.text, True)

@@ -159,7 +159,7 @@ def test_second_recording_of_files_has_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_turn_without_file_changes_records_no_files(tmp_path: Path) -> None:
-    """Nor do the cassette in the workspace and the notebook beside it."""
+    """The cassette in the workspace and the notebook beside it are not recorded, either."""
     path = tmp_path / "work/a.cassette.jsonl"
     notebook = [["write", "a.ipynb", "{}"]]
     assert record(path, tmp_path / "work", [], [["claim", "a.txt"]], notebook) == [[], [], [("a.ipynb", "added")]]
@@ -404,7 +404,7 @@ def test_proxy_records_no_files_when_switched_off(tmp_path: Path, monkeypatch: p
     assert file.read(path).turns == 1
 
 
-def test_file_changes_go_to_the_first_turn_to_end_when_turns_overlap(tmp_path: Path) -> None:
+def test_overlapping_turns_give_file_changes_to_the_first_to_end(tmp_path: Path) -> None:
     """So no change belongs to two turns."""
     messages: list[str] = []
     turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", messages.append)

@@ -48,7 +48,6 @@ def test_customizations_list_all_parts_without_secrets(tmp_path: Path) -> None:
 
 
 def test_customizations_have_the_members_that_ahp_requires(tmp_path: Path) -> None:
-    """Each has the members that AHP requires of its type (AHP ``Customization``)."""
     required = {
         "plugin": {"id", "uri", "name", "type"},
         "mcpServer": {"id", "uri", "name", "type", "state"},

@@ -67,7 +67,6 @@ def run(site: Path, *words: str, **variables: str) -> subprocess.CompletedProces
 
 
 def agentnb(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs the command line."""
     return run(site, "-m", "agentnb", *words, **variables)
 
 
@@ -116,7 +115,6 @@ def test_plugin_adds_a_magic(site: Path) -> None:
 
 
 def test_agent_gets_errors_of_a_plugin_tool(site: Path) -> None:
-    """The agent is shown the tool's errors."""
     answer = json.loads(prompted(site, "weather weather place")[0])
     assert answer["isError"]
     assert "The plug-in 'weather' failed in the tool 'weather'" in answer["content"][0]["text"]

@@ -38,7 +38,6 @@ async def test_tool_components_answer_without_a_kernel(tmp_path: Path) -> None:
 
 
 def test_cancelling_a_turn_cancels_its_research(led: Led, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cancelling the turn cancels the other conversation, too."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     with agentnb.start(command=led.command, components=["research"], cwd=tmp_path) as session:
         turn = session.prompt("ask Why?")

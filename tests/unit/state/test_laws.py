@@ -72,7 +72,6 @@ def kinds(channel: str) -> tuple[type[Any], ...]:
 @channels
 @given(data=st.data())
 def test_action_without_effect_returns_the_same_state_object(channel: str, data: st.DataObject) -> None:
-    """After any action the state is a different value or the same object."""
     reducer, state = CHANNELS[channel]
     for action in data.draw(st.lists(actions(kinds(channel)), max_size=25)):
         after = reducer(state, action)

@@ -102,7 +102,6 @@ def test_two_notebooks_of_one_folder_have_separate_answers(tmp_path: Path) -> No
 
 
 def test_definitions_and_references_cross_cells_and_files(tmp_path: Path) -> None:
-    """Definitions and references go from cells to files and back."""
     (tmp_path / "model.py").write_text("def fit(x):\n    return x\n")
     (tmp_path / "other.py").write_text("import model\n\nmodel.fit(2)\n")
     code_service = service(tmp_path, "from model import fit", "fit(3)")

@@ -133,7 +133,6 @@ def test_entry_point_outside_its_package_is_rejected(site: Site, tmp_path: Path)
 
 
 def test_tools_are_limited_and_same_names_need_the_package_name(site: Site) -> None:
-    """The package's name tells them apart."""
     many = [f"f{number}" for number in range(1_000)]
     install(site, "many", source="\n".join(f'def {name}(): "Doc."' for name in many), tools=many)
     install(site, "few", tools=["shout"], source=SOURCE)

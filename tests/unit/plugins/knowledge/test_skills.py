@@ -82,7 +82,6 @@ def test_skill_is_off_until_its_package_is_trusted(site: Site) -> None:
 
 
 def test_trust_applies_to_one_version_and_text_of_a_skill(site: Site) -> None:
-    """Another version or text has to be trusted again."""
     folder = site.install("frames", "fit")
     site.library.trust("frames")
     (folder / "SKILL.md").write_text(TEXT.format(name="fit", description="Other."))

@@ -109,7 +109,6 @@ def test_phone_can_stop_a_turn(server: Phones, session: Session) -> None:
 
 
 def test_too_large_request_cannot_be_allowed_from_the_phone(server: Phones, session: Session) -> None:
-    """A request that is not shown whole cannot be allowed from the phone."""
     phone = server.phone()
     turn = session.prompt("/write notes.txt " + "x" * 300_000)
     question = first_question(phone)
