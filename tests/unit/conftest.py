@@ -53,7 +53,7 @@ FIRST = (
     "server/websocket/test_bad_input.py",  # waits
     "ipython/test_attacks.py",
     "state/test_laws.py",
-    "state/test_struct_survives_a_json_round_trip.py",
+    "state/test_round_trip.py",
 )
 """The files that start first, the longest before the others; those that wait alternate with those that only compute."""
 WITH_PROCESSES = {
