@@ -13,7 +13,6 @@ Amount = tuple[str, str, float, str]
 
 
 def amounts(unit: str) -> st.SearchStrategy[Amount]:
-    """Returns amounts of a unit."""
     match unit:
         case "cost":
             money = st.tuples(st.integers(1, 10**6), st.sampled_from(["USD", "EUR", "CHF"]))
@@ -29,7 +28,7 @@ BUDGETS = UNITS.flatmap(lambda units: st.tuples(*map(amounts, units)))
 
 
 @given(BUDGETS)
-def test_read_budget_gives_the_amounts_that_were_written(budget: tuple[Amount, ...]) -> None:
+def test_read_budget_returns_the_written_amounts(budget: tuple[Amount, ...]) -> None:
     """In any order, with their units."""
     limits = read_budget(", ".join(text for _, text, _, _ in budget))
     assert [(str(each.unit), round(each.amount, 2), each.currency) for each in limits] == [
@@ -38,7 +37,7 @@ def test_read_budget_gives_the_amounts_that_were_written(budget: tuple[Amount, .
 
 
 @given(st.text(max_size=30))
-def test_read_budget_of_any_text_gives_limits_above_zero_or_says_what_is_wrong(text: str) -> None:
+def test_read_budget_of_any_text_gives_valid_limits_or_an_error(text: str) -> None:
     """No other error, and every limit is a finite number."""
     try:
         limits = read_budget(text)
@@ -51,7 +50,7 @@ def test_read_budget_of_any_text_gives_limits_above_zero_or_says_what_is_wrong(t
 
 
 @given(st.sampled_from(["tokens", "cost", "time", "turns"]), st.integers(1, 10**6), st.integers(0, 10**7))
-def test_going_on_adds_as_much_again_as_is_needed(unit: str, amount: int, used: int) -> None:
+def test_continuing_raises_the_limit_just_enough(unit: str, amount: int, used: int) -> None:
     """Afterwards the limit is not reached; with one part less it would be."""
     limit = Limit(unit=unit, amount=amount, currency="USD")  # type: ignore[arg-type]
     before = LimitUse(limit, used, amount)
@@ -61,7 +60,7 @@ def test_going_on_adds_as_much_again_as_is_needed(unit: str, amount: int, used: 
     assert before.more == amount or LimitUse(limit, used, amount + before.more - amount).is_reached
 
 
-def test_limits_of_a_scope_that_was_not_counted_are_left_out() -> None:
+def test_uses_of_omits_limits_of_scopes_that_were_not_counted() -> None:
     """Costs in other currencies do not count."""
     limits = (*read_budget("$5", scope="day"), *read_budget("3 turns"))
     uses = uses_of(limits, {"conversation": Spent(turns=3)})

@@ -51,13 +51,13 @@ IMPORTS = [
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("attempt", range(2))
-def test_a_cell_and_the_sidebar_may_load_agentnb_at_the_same_moment(cell: str, attempt: int) -> None:
+def test_cell_and_sidebar_can_import_agentnb_concurrently(cell: str, attempt: int) -> None:
     """Neither gets a half imported module; the order of the two varies."""
     assert run(*([cell, SIDEBAR] if attempt % 2 else [SIDEBAR, cell])) == (0, "")
 
 
 @pytest.mark.parametrize(("one", "other"), [*pairwise(IMPORTS)])
-def test_two_threads_may_import_different_packages_at_the_same_moment(one: str, other: str) -> None:
+def test_two_threads_can_import_packages_concurrently(one: str, other: str) -> None:
     """Also by plain import statements, which ignore agentnb's lock."""
     assert run(one, other) == (0, "")
 

@@ -92,7 +92,7 @@ def variants(name: str) -> list[str]:
 @example(text="a key=" + "1" * 2_000 + "api_key=0f9e8d7c6b5a4321")
 @example(text="secretoken=0f9e8d7c6b5a4321 tokey: 0f9e8d7c6b5a4321")
 @example(text="token" * 30 + " token=0f9e8d7c6b5a4321")
-def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
+def test_assignments_match_those_of_the_plain_expression(text: str) -> None:
     """Names beyond the look-back, values that end inside a word, letters that fold."""
     matches = [(match.span(), match.groupdict()) for match in assignments(text)]
     assert matches == [(match.span(), match.groupdict()) for match in ASSIGNMENT.finditer(text)]
@@ -102,7 +102,7 @@ def test_assignments_are_those_of_the_plain_expression(text: str) -> None:
 @given(
     words=st.sets(st.sampled_from(WORDS), min_size=1), text=st.lists(st.sampled_from(CASED), max_size=12).map("".join)
 )
-def test_words_in_any_case_are_those_that_ignoring_case_finds(words: set[str], text: str) -> None:
+def test_any_case_matches_the_same_as_ignorecase(words: set[str], text: str) -> None:
     """Also for letters that fold; of words with the same beginning, the first match wins."""
     ordered = sorted(words)
     plain = re.compile("|".join(ordered), re.IGNORECASE)
@@ -111,20 +111,20 @@ def test_words_in_any_case_are_those_that_ignoring_case_finds(words: set[str], t
 
 
 @pytest.mark.parametrize("name", [name for name in CREDENTIALS if name.startswith("assignment")])
-def test_every_sample_of_an_assignment_is_found(name: str) -> None:
+def test_every_sample_assignment_is_found(name: str) -> None:
     """Otherwise the property test could compare two empty results."""
     assert list(assignments(f"say {CREDENTIALS[name]} once"))
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_beginning_of_a_shape_holds_a_literal(name: str) -> None:
+def test_every_beginning_of_a_shape_contains_a_literal(name: str) -> None:
     """No alternative is forgotten."""
     known = [any(literal in head for literal in SHAPES[name][1:] or ("",)) for head in heads(SHAPES[name][0])]
     assert all(known) or (not any(known) and variants(name))
 
 
 @pytest.mark.parametrize(("name", "literal"), [(name, each) for name in SHAPES for each in SHAPES[name][1:]])
-def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
+def test_every_variant_with_a_literal_is_found(name: str, literal: str) -> None:
     """With a misspelt literal, no sample would have it, and the credential would be written down."""
     holding = [text for text in variants(name) if literal in text]
     assert holding
@@ -134,7 +134,7 @@ def test_what_a_literal_stands_for_is_found(name: str, literal: str) -> None:
         assert any(start <= match.start() and match.end() <= end for start, end, _ in shapes(text))
 
 
-def test_beginnings_are_told_apart() -> None:
+def test_heads_returns_all_beginnings_of_a_shape() -> None:
     """The tests above depend on it."""
     assert heads(SHAPES["OpenAI key"][0]) == ["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-"]
     assert heads(SHAPES["Stripe key"][0])[:2] == ["sk_live_", "sk_test_"]

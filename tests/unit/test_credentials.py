@@ -86,7 +86,7 @@ PLACES: dict[str, Written] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_credential_of_any_shape_is_written_there(place: str, tmp_path: Path) -> None:
+def test_credentials_are_never_written_to_any_place(place: str, tmp_path: Path) -> None:
     """Each credential alone and inside a line."""
     for name, credential in CREDENTIALS.items():
         written = PLACES[place](f"say {credential} once", tmp_path)
@@ -97,11 +97,11 @@ def test_no_credential_of_any_shape_is_written_there(place: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_prose_is_left_as_it_is(text: str) -> None:
+def test_prose_is_not_changed(text: str) -> None:
     assert Credentials().hidden(text) == text
 
 
-def test_a_credential_that_the_tail_would_cut_is_not_shown_in_half() -> None:
+def test_stderr_tail_shows_no_part_of_a_cut_credential() -> None:
     """The credential is removed before the tail is cut."""
     secret = "ghp_" + "aB3" * 12
     tail = process(f"{secret}{'.' * (TAIL_CHARACTERS - 20)}").stderr_tail
@@ -110,7 +110,7 @@ def test_a_credential_that_the_tail_would_cut_is_not_shown_in_half() -> None:
 
 @pytest.mark.parametrize("filler", [".", "\n"])
 @pytest.mark.parametrize("kept", [1, 20, 39])
-def test_a_credential_that_the_ring_has_cut_is_not_shown(filler: str, kept: int) -> None:
+def test_stderr_shows_no_credential_cut_by_the_ring_buffer(filler: str, kept: int) -> None:
     """Without its beginning, the rest cannot be recognized."""
     secret = "ghp_" + "aB3" * 12
     started = process(f"{secret}{filler}")
@@ -120,34 +120,34 @@ def test_a_credential_that_the_ring_has_cut_is_not_shown(filler: str, kept: int)
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 @pytest.mark.parametrize("before", [0, 3, 10, 25])
-def test_a_credential_at_the_end_of_a_log_line_is_not_shown_in_part(name: str, before: int, tmp_path: Path) -> None:
+def test_cut_log_line_contains_no_part_of_a_credential(name: str, before: int, tmp_path: Path) -> None:
     """A record is cut to 2,000 characters after credentials are removed."""
     kept = bare(CREDENTIALS[name])
     written = audited(f"{'word ' * 400}"[: 2000 - before] + f" {CREDENTIALS[name]}", tmp_path)
     assert not any(kept[:length] in written for length in range(12, len(kept) + 1))
 
 
-def test_a_credential_behind_much_text_is_not_shown_in_part() -> None:
+def test_cut_command_contains_no_part_of_a_credential() -> None:
     """Only a long command's beginning is searched; part of a credential at its end is left out."""
     for before in (59_990, 60_000, *range(61_900, 62_001, 9), 62_010):
         text = "TOKEN=" + "x" * before + " ghp_" + "aB3" * 12 + " " + "y" * 10_000
         assert "aB3" not in Credentials().beginning_of_command(text, 2000)
 
 
-def test_an_open_quote_hides_the_rest() -> None:
+def test_open_quote_after_a_password_option_hides_the_rest() -> None:
     """The password's end was cut."""
     assert Credentials().hidden_in_command("--password 'open ses") == "--password ***"
     assert Credentials().hidden_in_command('PASSWORD="open ses') == "PASSWORD=***"
 
 
-def test_the_values_of_secret_variables_go_whatever_they_look_like() -> None:
+def test_values_of_secret_variables_are_hidden() -> None:
     """Values of six characters and more; folders and plain words stay."""
     credentials = Credentials({"MY_TOKEN": "%a+b c", "PWD": "/home/ada/work", "API_KEY": "none"})
     assert credentials.hidden("%a+b c in /home/ada/work is none") == "*** in /home/ada/work is none"
     assert process("the key is open sesame", DB_PASSWORD="open sesame").stderr_tail == "the key is ***"
 
 
-def test_the_place_in_a_cassette_is_no_credential() -> None:
+def test_cassette_line_number_is_not_taken_for_a_credential() -> None:
     """The user needs the line number, whatever the cassette's name."""
     message = "tokenizer.cassette.jsonl:12: the cassette stops here, password:12: not"
     assert Credentials().hidden_in_command(message) == message.replace("password:12:", "password:***")

@@ -28,7 +28,7 @@ INSTALLED_BY_IMPORT_NAME = re.compile(r"pip install (?:[-\w]+ )*[\"'`]?agentnb(?
 ALLOWED = "Do not `pip install agentnb`"
 
 
-def test_the_name_is_the_same_in_metadata_code_and_front_end() -> None:
+def test_name_is_the_same_in_metadata_code_and_front_end() -> None:
     """Users install `jupyter-agentnb` with pip; the lab extension says so in JupyterLab's list."""
     install = json.loads((ROOT / "labextension/install.json").read_text(encoding="utf-8"))
     assert (PROJECT["name"], install["packageName"]) == (NAME, NAME)
@@ -36,7 +36,7 @@ def test_the_name_is_the_same_in_metadata_code_and_front_end() -> None:
     assert len(requirements()) >= len(PROJECT["dependencies"])
 
 
-def test_the_version_is_the_same_wherever_it_is_written() -> None:
+def test_version_is_the_same_everywhere() -> None:
     """Metadata, module, front end, manual and changelog; the lab extension gets it from the module."""
     version = PROJECT["version"]
     front_end = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))["version"]
@@ -47,7 +47,7 @@ def test_the_version_is_the_same_wherever_it_is_written() -> None:
     assert written == {version}
 
 
-def test_the_changelog_when_it_is_read_has_each_version_and_each_section_once() -> None:
+def test_changelog_has_each_version_and_section_once() -> None:
     """Newest first, including this version: merging branches must not double a section."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
@@ -61,14 +61,14 @@ def test_the_changelog_when_it_is_read_has_each_version_and_each_section_once() 
         assert len(sections) == len(set(sections)), release.splitlines()[0]
 
 
-def test_no_text_tells_to_install_the_other_project() -> None:
+def test_no_text_names_the_other_project_to_install() -> None:
     """`pip install agentnb` installs another project."""
     texts = {path: path.read_text(encoding="utf-8") for pattern in PATTERNS for path in ROOT.glob(pattern)}
     wrong = [path for path, text in texts.items() if INSTALLED_BY_IMPORT_NAME.search(text.replace(ALLOWED, ""))]
     assert (wrong, len(texts) > 100) == ([], True)
 
 
-def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
+def test_every_bundled_package_has_its_licence_text() -> None:
     """In the wheel's package and the separately installed lab extension."""
     names = json.loads((ROOT / "js/package.json").read_text(encoding="utf-8"))["dependencies"]
     for folder in ("agentnb/static", "labextension"):
@@ -77,7 +77,7 @@ def test_every_bundled_package_has_its_licence_beside_the_front_end() -> None:
         assert text.lower().count("permission") >= len(names)
 
 
-def test_the_licence_expression_names_the_licence_of_each_bundled_package() -> None:
+def test_licence_expression_covers_every_bundled_package() -> None:
     """And no other; the licence files have the texts."""
     text = (ROOT / "agentnb/static/THIRD-PARTY-LICENSES.txt").read_text(encoding="utf-8")
     bundled = set(re.findall(r"^\S+ \d\S* \((.+)\)$", text, re.MULTILINE))
@@ -86,7 +86,7 @@ def test_the_licence_expression_names_the_licence_of_each_bundled_package() -> N
     assert set(PROJECT["license-files"]) == {"LICENSE", "agentnb/static/THIRD-PARTY-LICENSES.txt"}
 
 
-def test_jupyterlabs_extension_manager_finds_who_made_the_extension_and_where() -> None:
+def test_lab_extension_has_the_author_and_urls_of_the_project() -> None:
     """Its addresses are the package index's."""
     lab = json.loads((ROOT / "labextension/package.json").read_text(encoding="utf-8"))
     urls = PROJECT["urls"]
@@ -96,13 +96,13 @@ def test_jupyterlabs_extension_manager_finds_who_made_the_extension_and_where() 
     assert set(lab["keywords"]) <= set(PROJECT["keywords"])
 
 
-def test_extras_are_for_users_alone() -> None:
+def test_extras_are_only_for_users() -> None:
     """Needs of tests, manual and developers are dependency groups, which distributions leave out."""
     assert set(PROJECT["optional-dependencies"]) == {"code", "dask", "export", "lab", "serve"}
     assert set(SETTINGS["dependency-groups"]) == {"dev", "docs", "test"}
 
 
-def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> None:
+def test_every_requirement_has_a_lowest_version() -> None:
     """`make test-floors` installs the script's output: one exact version for each requirement."""
     done = subprocess.run([sys.executable, "scripts/floors.py"], cwd=ROOT, capture_output=True, text=True, check=True)
     floors = dict(re.findall(r"^([\w.-]+)==(\S+)", done.stdout, re.MULTILINE))
@@ -111,7 +111,7 @@ def test_each_requirement_has_a_floor_that_an_environment_can_be_made_of() -> No
     assert floors["ipython"] == "8.18"
 
 
-def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_wheel() -> None:
+def test_conda_recipe_matches_version_and_requirements() -> None:
     """In conda's form: a space before the bounds, and no markers, as one package serves every Python."""
     recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
     run = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.MULTILINE)
@@ -121,7 +121,7 @@ def test_the_conda_recipe_has_the_version_and_the_requirements_of_the_wheel() ->
     assert (f'version: "{PROJECT["version"]}"' in recipe, f"license: {PROJECT['license']}" in recipe) == (True, True)
 
 
-def test_a_wheel_wants_just_the_files_that_the_front_ends_build_makes() -> None:
+def test_wheel_requires_exactly_the_built_front_end_files() -> None:
     """An obsolete file name would prevent every wheel; an unnamed file could be missing."""
     hook = SETTINGS["tool"]["hatch"]["build"]["hooks"]["jupyter-builder"]
     built = {f"agentnb/static/{path.name}" for path in (ROOT / "agentnb/static").iterdir()}
@@ -161,7 +161,7 @@ def overwritten(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("program", ["agentnb", "-m agentnb"])
-def test_doctor_tells_what_to_do_where_the_other_project_has_overwritten_files(overwritten: Path, program: str) -> None:
+def test_doctor_reports_files_overwritten_by_the_other_project(overwritten: Path, program: str) -> None:
     """Whichever of its files Python reads first."""
     environment = {**os.environ, "PYTHONPATH": str(overwritten / "packages")}
     command = [sys.executable, *program.split(), "doctor"]
@@ -192,7 +192,7 @@ def beside(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["theirs", "ours"])
-def test_doctor_says_that_the_other_project_is_installed_whichever_is_found_first(beside: Path, first: str) -> None:
+def test_doctor_reports_that_the_other_project_is_installed(beside: Path, first: str) -> None:
     """In both orders, the same command removes it."""
     folders = [str(beside / "theirs"), str(ROOT)]
     path = os.pathsep.join(folders if first == "theirs" else reversed(folders))

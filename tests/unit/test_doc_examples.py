@@ -65,20 +65,19 @@ for block in Path(sys.argv[1]).read_text("utf-8").split("\\0"):
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
-def test_python_can_be_typed_into_a_cell(block: Block) -> None:
+def test_python_examples_are_valid_in_a_cell(block: Block) -> None:
     """IPython can read it, with magics."""
     ast.parse(TransformerManager().transform_cell(block.text))
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.page)
-def test_a_prompt_is_only_what_is_meant(block: Block) -> None:
-    """It is not in the cell that loads the extension, and has no comment after it."""
+def test_prompt_examples_have_no_comment_or_load_ext(block: Block) -> None:
     prompts = [line for line in block.text.splitlines() if line.startswith("%agent ")]
     assert not (prompts and "%load_ext" in block.text)
     assert [line for line in prompts if "#" in line] == []
 
 
-def test_commands_and_options_that_are_named_exist() -> None:
+def test_documented_commands_and_options_exist() -> None:
     """`%agents WORD`, `%agent -x`, `agentnb WORD`."""
     text = "\n".join(PROSE.values())
     assert set(re.findall(r"`%agents ([a-z]+)", text)) - {*MANAGED, *OF_PLUGINS} == set()
@@ -87,7 +86,7 @@ def test_commands_and_options_that_are_named_exist() -> None:
     assert set(re.findall(r"^agentnb ([a-z]+)", blocks, re.MULTILINE)) - COMMANDS == set()
 
 
-def test_every_variable_of_the_environment_is_in_the_settings() -> None:
+def test_every_environment_variable_is_documented() -> None:
     """The variables on the pages and in the code."""
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "agentnb").rglob("*.py"))
     named = set(re.findall(r"\"(AGENTNB_[A-Z0-9_]+)\"", code)) | set(
@@ -98,7 +97,7 @@ def test_every_variable_of_the_environment_is_in_the_settings() -> None:
     assert named - listed == OURS
 
 
-def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
+def test_example_files_in_the_docs_are_valid(tmp_path: Path) -> None:
     """The pages' agent description, local model and Codex settings, and policy are valid files."""
     of_page: dict[str, list[Any]] = {}
     for each in BLOCKS:
@@ -132,7 +131,7 @@ def test_the_files_that_are_shown_are_read(tmp_path: Path) -> None:
     assert read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)}).key_variable == "LAB_KEY"
 
 
-def test_the_pages_of_the_first_hour_run(tmp_path: Path) -> None:
+def test_cells_of_the_first_pages_run(tmp_path: Path) -> None:
     """All cells in one shell, with the built-in agent instead of another."""
     pages = ("README.md", "cells.md", "chat.md", "permissions.md", "agents.md", "history.md")
     blocks = [block.text for page in pages for block in BLOCKS if block.page == page and block.text.startswith(CELL)]

@@ -37,7 +37,7 @@ SITE = [ROOT / "docs/index.md", *contents(ROOT / "docs/index.md")]
 GUIDES = [page for page in SITE if page.parent == ROOT / "docs/how-to"]
 
 
-def test_every_link_leads_to_a_file() -> None:
+def test_every_link_points_to_a_file() -> None:
     """Relative links, from their page."""
     dead = [
         f"{page.relative_to(ROOT)}: {link}"
@@ -55,7 +55,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().replace(" ", "-") for heading in plain}
 
 
-def test_every_link_to_a_heading_finds_it() -> None:
+def test_every_link_to_a_heading_points_to_one() -> None:
     """A link to a renamed heading leads to the top of the page."""
     dead = [
         f"{page.relative_to(ROOT)}: {link}#{anchor}"
@@ -66,7 +66,7 @@ def test_every_link_to_a_heading_finds_it() -> None:
     assert dead == []
 
 
-def test_every_page_is_reached_from_the_index() -> None:
+def test_every_page_is_linked() -> None:
     """Readers cannot find a page without links to it."""
     linked = {
         (page.parent / link).resolve() for page in PAGES for link in LINK.findall(page.read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert [page for page in PAGES if page.parent != ROOT and page.resolve() not in linked | set(SITE)] == []
 
 
-def test_every_make_target_that_is_named_exists() -> None:
+def test_every_documented_make_target_exists() -> None:
     defined = set(DEFINED.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
     named = {
         word for page in PAGES for words in TARGET.findall(page.read_text(encoding="utf-8")) for word in words.split()
@@ -82,7 +82,7 @@ def test_every_make_target_that_is_named_exists() -> None:
     assert named - defined == set()
 
 
-def test_decisions_are_listed_by_number_each_once() -> None:
+def test_decisions_are_listed_once_in_order() -> None:
     """The list has every file."""
     folder = ROOT / "docs/decisions"
     listed = re.findall(
@@ -93,7 +93,7 @@ def test_decisions_are_listed_by_number_each_once() -> None:
     assert len(numbers) == len([*folder.glob("0*.md")])
 
 
-def test_site_for_users_is_short_enough_to_be_read() -> None:
+def test_user_pages_stay_within_their_word_limits() -> None:
     """The limits are for all pages together and each guide. The changelog has another limit."""
     counted = {str(page.relative_to(ROOT)): words(page) for page in SITE if page.name != "CHANGELOG.md"}
     assert sum(counted.values()) <= MOST_WORDS, counted
@@ -101,7 +101,7 @@ def test_site_for_users_is_short_enough_to_be_read() -> None:
     assert len(GUIDES) > 40
 
 
-def test_page_that_is_not_on_the_site_is_listed_for_contributors() -> None:
+def test_pages_not_on_the_site_are_linked_for_contributors() -> None:
     """A page in no list of contents is not in the site's search; `docs/contributing.md` links it."""
     listed = [ROOT / "docs/contributing.md", *(ROOT / "docs/decisions").glob("*.md")]
     listed += [(ROOT / "docs" / link).resolve() for link in LINK.findall(listed[0].read_text(encoding="utf-8"))]
@@ -109,7 +109,7 @@ def test_page_that_is_not_on_the_site_is_listed_for_contributors() -> None:
     assert set(SITE) & set((ROOT / "docs/decisions").iterdir()) == set()
 
 
-def test_release_in_the_changelog_is_short_and_says_nothing_twice() -> None:
+def test_changelog_releases_are_short_without_duplicates() -> None:
     """Each release has at most 60 lines."""
     releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     assert [release.splitlines()[0] for release in releases if len(release.strip().splitlines()) > 60] == []

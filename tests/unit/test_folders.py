@@ -32,7 +32,7 @@ print(home(), config_folder(), find("eliza").title)
     ],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of a Linux home")
-def test_they_are_beside_jupyters_own(environ: dict[str, str], config: str, data: str) -> None:
+def test_agentnb_folders_are_next_to_those_of_jupyter(environ: dict[str, str], config: str, data: str) -> None:
     """By Jupyter's rules, or as agentnb's variables say."""
     assert (str(config_folder(environ)), str(data_folder(environ))) == (config, data)
 
@@ -40,7 +40,7 @@ def test_they_are_beside_jupyters_own(environ: dict[str, str], config: str, data
 @pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
 )
-def test_a_user_without_a_home_has_the_built_in_agents() -> None:
+def test_user_without_a_home_can_use_the_built_in_agents() -> None:
     """A container's user id without a password entry, and no HOME: nothing fails."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "AGENTNB"))}
     done = subprocess.run(

@@ -21,7 +21,7 @@ SEEN = (
 """The visible format characters of Unicode: they surround digits or join hieroglyphs."""
 
 
-def test_the_page_writes_out_the_same_characters() -> None:
+def test_page_and_kernel_hide_the_same_characters() -> None:
     """Both lists are written by hand in each language's syntax."""
     source = (ROOT / "js/src/view/plain.ts").read_text(encoding="utf-8")
     [written] = re.findall(r"const HIDDEN =\s+/(.*)/gu;", source)
@@ -30,7 +30,7 @@ def test_the_page_writes_out_the_same_characters() -> None:
     assert [each for each in ALL if page.match(each)] == [each for each in ALL if kernel.match(each)]
 
 
-def test_every_format_character_of_unicode_is_hidden_or_drawn() -> None:
+def test_every_unicode_format_character_is_hidden_or_drawn() -> None:
     """Whoever updates Python must decide about characters that a later Unicode adds."""
     formats = [each for each in ALL if unicodedata.category(each) == "Cf" and each not in JOINERS]
     assert len(formats) > 150
@@ -41,7 +41,7 @@ def test_every_format_character_of_unicode_is_hidden_or_drawn() -> None:
 @pytest.mark.parametrize(
     "char", ["\u200b", "\u061c", "\u202e", "\u2067", "\u3164", "\u1160", "\U000e0041", "\U000e0100", *JOINERS]
 )
-def test_a_command_with_a_hidden_character_is_high_wherever_it_stands(char: str) -> None:
+def test_command_with_a_hidden_character_has_high_severity(char: str) -> None:
     """It would look like another command."""
     for command in (f"cat a{char}b.txt", f"ls {char}", f"echo 'x{char}'"):
         assert rate_command(command).severity == "high"

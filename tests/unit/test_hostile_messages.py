@@ -36,7 +36,7 @@ class Heard:
 
 
 @given(lines=st.lists(hostile_lines(), min_size=1, max_size=6), cut=st.integers(1, 5_000))
-def test_a_line_that_cannot_be_read_when_between_good_ones_costs_itself_alone(lines: list[bytes], cut: int) -> None:
+def test_unreadable_line_does_not_affect_other_messages(lines: list[bytes], cut: int) -> None:
     """Every other notification and answer arrives in order, however the stream is cut into reads."""
 
     async def conversation() -> Heard:
@@ -63,7 +63,7 @@ def nested(levels: int) -> str:
 
 
 @pytest.mark.parametrize("levels", [NESTING_LIMIT * 2, 10_000, 200_000])
-async def test_a_deep_answer_when_it_is_ours_arrives_without_its_depths(levels: int) -> None:
+async def test_too_deep_response_arrives_with_null_for_deep_values(levels: int) -> None:
     """The waiting call ends; values that are too deep become null."""
     heard = Heard()
     heard.connection.call("ask", {}, lambda result, error: heard.answers.append((result, error)))
@@ -76,7 +76,7 @@ async def test_a_deep_answer_when_it_is_ours_arrives_without_its_depths(levels: 
     assert '"a": null' in json.dumps(result)
 
 
-async def test_a_deep_request_is_served_and_answered() -> None:
+async def test_too_deep_request_is_served() -> None:
     """Otherwise an agent that requests permission with absurd input would wait forever."""
     heard = Heard()
     heard.connection.feed(f'{{"jsonrpc":"2.0","id":"q","method":"ask","params":{nested(5_000)}}}\n'.encode())
@@ -85,7 +85,7 @@ async def test_a_deep_request_is_served_and_answered() -> None:
 
 
 @given(st.integers(0, NESTING_LIMIT - 3), st.text(alphabet='[]{}"\\x', max_size=300))
-def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> None:
+def test_message_within_the_nesting_limit_is_unchanged(levels: int, text: str) -> None:
     """Brackets and quotes inside strings are not nesting."""
     message = f'{{"jsonrpc":"2.0","method":"m","params":{{"deep":{nested(levels)},"text":{json.dumps(text)}}}}}'
     decoded = repair_message(message.encode())
@@ -93,5 +93,5 @@ def test_what_is_not_too_deep_comes_through_whole(levels: int, text: str) -> Non
 
 
 @pytest.mark.parametrize("piece", [b"[", b'{"a":', b'"', b'\\"', b'"\\', b"[]", b"x", b"{", b"]"])
-def test_reading_takes_time_in_proportion_to_the_length(piece: bytes) -> None:
+def test_reading_a_message_takes_linear_time(piece: bytes) -> None:
     assert is_linear(lambda length: repair_messages([b'{"jsonrpc":' + piece * (length // len(piece))]), 150_000)

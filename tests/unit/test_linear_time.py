@@ -125,24 +125,24 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-def test_expressions_are_found() -> None:
+def test_expressions_of_the_package_are_found() -> None:
     """Otherwise the tests below would check nothing."""
     assert len(expressions()) > 150
     assert expressions()["agentnb.credentials.ASSIGNMENT"][1] == {"match"}
 
 
-def test_growth_of_a_quadratic_expression_is_told() -> None:
+def test_growth_detects_a_quadratic_expression() -> None:
     """Otherwise the tests below would always pass."""
     quadratic = searching(re.compile(r"\w+@"), {"search"})
     assert "characters take" in (growth(quadratic, "x") or "")
     assert growth(searching(re.compile(r"\w@"), {"search"}), "x") is None
 
 
-def test_growth_of_a_quadratic_loop_is_told() -> None:
+def test_growth_detects_a_quadratic_loop() -> None:
     assert "characters take" in (growth(lambda text: [text[at:].count("yx") for at in range(len(text))], "x") or "")
 
 
-def test_work_in_the_square_of_its_size_is_told() -> None:
+def test_is_linear_detects_quadratic_work() -> None:
     """Linear work is not reported."""
     assert not is_linear(lambda length: [("x" * length)[at:].count("yx") for at in range(length)], 1_000)
     assert is_linear(lambda length: [str(at).count("yx") for at in range(length)], 1_000)
@@ -158,14 +158,14 @@ def slow_texts(pattern: re.Pattern[Any], methods: set[str]) -> Iterator[str | No
         yield growth(run, head[-1], head)
 
 
-def test_every_expression_takes_linear_time_for_a_megabyte_of_one_thing() -> None:
+def test_every_expression_takes_linear_time_for_a_megabyte() -> None:
     """Limits an agent's repeated characters."""
     slow = {name: [each for each in slow_texts(*used) if each] for name, used in expressions().items()}
     assert {name: texts for name, texts in slow.items() if texts} == {}
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_reader_of_one_thing_takes_linear_time(name: str) -> None:
+def test_every_reader_takes_linear_time(name: str) -> None:
     """Redaction, commands, paths and similar readers."""
     for unit in (*UNITS, *some((*MORE_UNITS, *CREDENTIAL_UNITS, *READER_UNITS))):
         assert growth(READERS[name], unit, largest=16_000) is None
@@ -173,7 +173,7 @@ def test_a_reader_of_one_thing_takes_linear_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("unit", [*UNITS, *MORE_UNITS, "a;", "a|", "if ", "a\n", "<<a ", "a=b ", "(", "{a,b}"])
-def test_a_command_that_is_too_long_is_not_read_and_asks(unit: str) -> None:
+def test_too_long_command_is_not_parsed_and_asks(unit: str) -> None:
     """Its length costs nothing, and it is never allowed unread."""
     command = unit * (LONGEST_COMMAND // len(unit) + 1)
     rating = rate_command(command)
@@ -182,7 +182,7 @@ def test_a_command_that_is_too_long_is_not_read_and_asks(unit: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["x ", "x;", "x\n", "x|", "<x ", "x=y ", "$(x) "])
-def test_a_command_of_too_many_words_is_not_read_and_asks(words: str) -> None:
+def test_command_with_too_many_words_is_not_parsed_and_asks(words: str) -> None:
     """Reading every word would block everything else; 999 words are read."""
     rating = rate_command(f"echo {words * MOST_WORDS}x")
     assert (rating.severity, rating.readable, rating.asks) == ("high", False, True)
@@ -190,13 +190,13 @@ def test_a_command_of_too_many_words_is_not_read_and_asks(words: str) -> None:
     assert rate_command(f"echo {'x ' * (MOST_WORDS - 1)}").severity == "none"
 
 
-def test_a_document_of_many_words_is_read() -> None:
+def test_here_document_with_many_words_is_readable() -> None:
     """Words of a file that a command writes do not count as the command's."""
     assert rate_command(f"cat > notes.txt <<'END'\n{'word ' * 2_000}\nEND").readable
 
 
 @pytest.mark.parametrize("unit", ["a/", "../", "x", "./"])
-def test_a_path_that_is_too_long_is_not_followed(unit: str) -> None:
+def test_too_long_path_is_not_followed(unit: str) -> None:
     """Each folder is checked with its parents: a megabyte of them took minutes."""
     with pytest.raises(OutsideWorkspace, match="no more than 4,096 can be opened"):
         WorkspaceBoundary(Path("/nowhere")).follow(unit * 100_000)

@@ -46,7 +46,7 @@ def free(tmp_path: Path, path: str) -> int | None:
     return free_in_container(tmp_path, own)
 
 
-def test_limit_of_the_own_group_less_what_is_used_is_free_and_pages_of_files_count_as_free(
+def test_free_memory_is_the_limit_minus_use_without_file_pages(
     tmp_path: Path, tree: Path, names: tuple[str, str, str]
 ) -> None:
     group(tree, names, None, 900 * MB)
@@ -54,15 +54,13 @@ def test_limit_of_the_own_group_less_what_is_used_is_free_and_pages_of_files_cou
     assert free(tmp_path, "/pod/app") == 320 * MB
 
 
-def test_limit_of_a_group_above_counts_where_it_leaves_less(
-    tmp_path: Path, tree: Path, names: tuple[str, str, str]
-) -> None:
+def test_lower_limit_of_a_parent_group_applies(tmp_path: Path, tree: Path, names: tuple[str, str, str]) -> None:
     group(tree / "pod", names, 500 * MB, 450 * MB)
     group(tree / "pod/app", names, 400 * MB, 100 * MB)
     assert free(tmp_path, "/pod/app") == 50 * MB
 
 
-def test_container_that_sees_its_own_group_as_the_root_has_that_ones_limit(
+def test_limit_of_the_root_applies_when_only_the_root_is_visible(
     tmp_path: Path, tree: Path, names: tuple[str, str, str]
 ) -> None:
     """Docker without a group namespace: the path is the host's, but only the root is visible."""
@@ -70,12 +68,14 @@ def test_container_that_sees_its_own_group_as_the_root_has_that_ones_limit(
     assert free(tmp_path, "/docker/0f3a91c2") == 156 * MB
 
 
-def test_more_in_use_than_the_limit_leaves_nothing(tmp_path: Path, tree: Path, names: tuple[str, str, str]) -> None:
+def test_free_memory_is_zero_when_use_exceeds_the_limit(
+    tmp_path: Path, tree: Path, names: tuple[str, str, str]
+) -> None:
     group(tree, names, 100 * MB, 130 * MB)
     assert free(tmp_path, "/") == 0
 
 
-def test_no_limit_and_files_that_cannot_be_read_say_nothing(
+def test_free_memory_is_unknown_without_a_readable_limit(
     tmp_path: Path, tree: Path, names: tuple[str, str, str]
 ) -> None:
     assert free_in_container(tmp_path, tmp_path / "missing") is None
@@ -112,7 +112,7 @@ def real_group(limit: int) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not CGROUPS.is_dir(), reason="Linux only: control groups")
-def test_process_in_a_real_group_has_no_more_than_its_limit() -> None:
+def test_free_memory_in_a_real_group_is_below_its_limit() -> None:
     limit = 200 * MB
     with real_group(limit) as folder:
         enter = f"open({str(folder / 'cgroup.procs')!r}, 'w').write('0')"

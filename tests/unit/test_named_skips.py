@@ -57,7 +57,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-def test_run_fails_when_a_test_skips_for_a_reason_that_is_not_named_and_it_is_ci(tmp_path: Path, run: Run) -> None:
+def test_ci_run_fails_when_a_skip_reason_is_not_listed(tmp_path: Path, run: Run) -> None:
     """The output has the test and the reason; outside CI the run passes."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_it.py").write_text(run.text.format(reason=run.reason))
@@ -82,12 +82,12 @@ def written_reasons() -> Iterator[str]:
 @pytest.mark.parametrize(
     "reason", ["it ended without a report", UNNAMED, "js/node_modules is not installed", "the front end is not built"]
 )
-def test_a_reason_that_says_that_something_does_not_work_is_not_named(reason: str) -> None:
+def test_skip_reasons_for_failures_are_not_listed(reason: str) -> None:
     """The products of `make test` must exist, and agentnb must work."""
     assert not is_fine(reason)
 
 
-def test_each_reason_that_is_written_in_a_test_is_named_or_is_not_allowed_in_ci() -> None:
+def test_every_skip_reason_in_a_test_is_listed_or_forbidden() -> None:
     """So each new reason is a decision."""
     assert sorted({each for each in written_reasons() if not is_fine(each)}) == [
         "js/node_modules is not installed",

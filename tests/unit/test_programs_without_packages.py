@@ -20,7 +20,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
-def test_a_program_that_runs_without_installed_packages_can_be_loaded_there(program: Path) -> None:
+def test_program_loads_without_installed_packages(program: Path) -> None:
     script = "import runpy, sys; sys.path.append(sys.argv[1]); runpy.run_path(sys.argv[2], run_name='loaded')"
     words = [sys.executable, "-I", "-S", "-c", script, str(ROOT), str(program)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

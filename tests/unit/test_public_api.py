@@ -304,7 +304,7 @@ HEAVY = ["acp", "agentnb.errors", "agentnb.testing", "anywidget", "asyncio", "IP
 HEAVY += ["msgspec", "pydantic", "traitlets"]
 
 
-def test_the_public_names_are_those_written_here() -> None:
+def test_public_api_is_unchanged() -> None:
     """Names, arguments and defaults, of everything in ``agentnb.__all__``."""
     others = {"__version__", *MODULES, *TYPES, *ERRORS.split()}
     names = sorted({*agentnb.__all__, "map"} - others, key=str.casefold)
@@ -313,7 +313,7 @@ def test_the_public_names_are_those_written_here() -> None:
     assert {name: getattr(agentnb, name) for name in TYPES} == TYPES
 
 
-def test_every_error_is_reachable_from_the_package() -> None:
+def test_every_error_is_exported_by_the_package() -> None:
     """Exactly the errors of the tree, without a session; and the modules."""
     tree = {name for name, value in vars(agentnb.errors).items() if inspect.isclass(value) and value is not Any}
     assert (tree, set(ERRORS.split())) == (set(ERRORS.split()), tree)
@@ -321,12 +321,12 @@ def test_every_error_is_reachable_from_the_package() -> None:
     assert agentnb.testing.events.__module__.startswith("agentnb.events")
 
 
-def test_dir_shows_the_public_names_only() -> None:
+def test_dir_shows_only_public_names() -> None:
     """Tab completion uses it."""
     assert dir(agentnb) == sorted({*agentnb.__all__, "map"})  # `import *` must not hide the built-in `map`
 
 
-def test_every_public_name_tells_what_it_is() -> None:
+def test_every_public_name_has_a_docstring() -> None:
     """Each has a docstring, members included."""
     named = set(agentnb.__all__) - {"__version__", *TYPES}
     silent = [name for name in named if not getattr(agentnb, name).__doc__]
@@ -335,19 +335,18 @@ def test_every_public_name_tells_what_it_is() -> None:
     assert silent == []
 
 
-def test_the_version_is_the_distributions() -> None:
-    """``agentnb.__version__`` is the version that pip installed."""
+def test_version_is_that_of_the_distribution() -> None:
     assert agentnb.__version__ == version(NAME)
 
 
-def test_importing_loads_nothing_heavy() -> None:
+def test_import_loads_no_heavy_module() -> None:
     """``import agentnb`` loads no front end, agent SDK or event loop."""
     program = f"import sys, agentnb; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
-def test_using_it_loads_no_sdk() -> None:
+def test_whole_turn_does_not_load_the_sdk() -> None:
     """A whole turn in a plain process works without the official SDK and widgets."""
     program = (
         "import sys, agentnb\n"

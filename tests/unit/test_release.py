@@ -16,7 +16,7 @@ USES = re.compile(r"^ *(?:- )?uses: (.+)$", re.MULTILINE)
 PINNED = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 
-def test_workflows_run_actions_of_a_named_commit_alone() -> None:
+def test_workflows_pin_every_action_to_a_commit() -> None:
     """A tag can move to other code; a comment has the version for people and dependabot."""
     used = [
         line for path in (ROOT / ".github/workflows").glob("*.yml") for line in USES.findall(path.read_text("utf-8"))
@@ -24,7 +24,7 @@ def test_workflows_run_actions_of_a_named_commit_alone() -> None:
     assert ([line for line in used if not PINNED.fullmatch(line)], len(used) > 10) == ([], True)
 
 
-def test_what_publishes_has_a_hash_for_each_package() -> None:
+def test_release_constraints_have_a_hash_for_each_package() -> None:
     text = (ROOT / "constraints-release.txt").read_text("utf-8")
     pins = re.findall(r"^([\w.-]+)==\S+(?: ;[^\\]+)?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", text, re.MULTILINE)
     names = {name for name, _ in pins}
@@ -33,7 +33,7 @@ def test_what_publishes_has_a_hash_for_each_package() -> None:
 
 
 @pytest.mark.slow
-def test_the_bill_of_materials_names_each_package_that_users_get(tmp_path: Path) -> None:
+def test_bill_of_materials_lists_every_shipped_package(tmp_path: Path) -> None:
     """Requirements and packages bundled in the front end; a second run gives the same bytes."""
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for file in files:
@@ -48,7 +48,7 @@ def test_the_bill_of_materials_names_each_package_that_users_get(tmp_path: Path)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_the_map_for_reviewers_names_modules_and_tests_that_are_there() -> None:
+def test_security_table_names_existing_modules_and_tests() -> None:
     """Every path in its table exists, and each row has both."""
     rows = re.findall(r"^\| (`.+)$", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE)
     named = [re.findall(r"`((?:agentnb|js|tests)/[^`]+)`", row) for row in rows]
@@ -57,7 +57,7 @@ def test_the_map_for_reviewers_names_modules_and_tests_that_are_there() -> None:
     assert len(rows) >= 10
 
 
-def test_the_citation_has_the_version_and_the_day_of_the_newest_release() -> None:
+def test_citation_has_version_and_date_of_the_newest_release() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     newest = re.search(r"^## \[(\d[\d.]+)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     cited = [re.findall(rf"^{key}: (\S+)$", citation, re.MULTILINE) for key in ("version", "date-released")]

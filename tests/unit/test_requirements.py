@@ -14,14 +14,14 @@ ROWS = ROW.findall(TABLE.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("row", "tests"), ROWS, ids=[row for row, _ in ROWS])
-def test_what_shows_a_requirement_is_there(row: str, tests: str) -> None:
+def test_every_requirement_names_existing_tests(row: str, tests: str) -> None:
     """Each file, and the named test in it."""
     named = re.findall(r"`([^`]+?)::([^`]*)`", tests)
     gone = [f"{file}::{test}" for file, test in named if not _there(file, test)]
     assert (named != [], gone) == (True, []), row
 
 
-def test_no_requirement_stands_twice() -> None:
+def test_every_requirement_appears_once() -> None:
     """The test reads every line of the table."""
     lines = re.findall(r"^\| [A-Z]\d", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len({row for row, _ in ROWS}) == len(ROWS) == len(lines)

@@ -70,7 +70,7 @@ def lines(*messages: dict[str, Any]) -> bytes:
     return b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
 
 
-async def test_answers_and_notifications_keep_the_order_of_the_wire() -> None:
+async def test_responses_and_notifications_keep_their_order() -> None:
     """Each run of notifications between answers is one list."""
     end = End()
     end.connection.call("ask", {}, end.done)
@@ -78,7 +78,7 @@ async def test_answers_and_notifications_keep_the_order_of_the_wire() -> None:
     assert end.events == [["a", "b"], ("done", 7, None), ["c"]]
 
 
-async def test_an_id_that_comes_back_as_text_is_still_ours() -> None:
+async def test_response_id_may_be_text_instead_of_a_number() -> None:
     """Some agents answer `"1"` to request `1`."""
     end = End()
     end.connection.call("ask", {}, end.done)
@@ -86,7 +86,7 @@ async def test_an_id_that_comes_back_as_text_is_still_ours() -> None:
     assert end.events == [("done", None, None)]
 
 
-async def test_a_log_line_with_an_id_is_no_answer() -> None:
+async def test_log_line_with_an_id_is_not_a_response() -> None:
     """Some programs write JSON log lines among their messages."""
     end = End()
     end.connection.call("ask", {}, end.done)
@@ -96,7 +96,7 @@ async def test_a_log_line_with_an_id_is_no_answer() -> None:
     assert end.events == [("done", None, None)]
 
 
-async def test_what_is_no_message_is_counted_and_survived() -> None:
+async def test_stray_lines_are_counted_and_skipped() -> None:
     """Stray text, null, arrays, numbers, half JSON, bad UTF-8, unknown answers: the reader goes on."""
     end = End()
     end.connection.feed(b'Hello\n\n \nnull\n[1]\n42\n"x"\n{"a":\n\xff\xfe\n{}\n' + lines({"id": 9, "result": 1}))
@@ -118,14 +118,14 @@ async def test_what_is_no_message_is_counted_and_survived() -> None:
         (b'{"jsonrpc": "2.0", "method": "m", "params": {"a": 1}}\r', {"a": 1}),
     ],
 )
-def test_a_message_that_can_be_read_is_read(line: bytes, params: dict[str, Any]) -> None:
+def test_message_with_repairable_faults_is_read(line: bytes, params: dict[str, Any]) -> None:
     """Despite text before it, bad UTF-8, lone surrogates, or invalid JSON numbers."""
     message = repair_message(line)
     assert message.params == params
 
 
 @given(st.lists(st.text(max_size=20), max_size=8), st.data())
-def test_any_cutting_of_the_stream_gives_the_same_messages(texts: list[str], data: st.DataObject) -> None:
+def test_messages_do_not_depend_on_how_the_stream_is_cut(texts: list[str], data: st.DataObject) -> None:
     """Reads may end anywhere, even inside a character."""
     stream = b"".join(Lines.frame(encode({"method": "m", "params": [text]})) for text in texts)
     cutter, messages, rest = Lines(), [], stream
@@ -136,7 +136,7 @@ def test_any_cutting_of_the_stream_gives_the_same_messages(texts: list[str], dat
     assert [message.params for message in messages] == [[text] for text in texts]
 
 
-async def test_the_last_line_counts_without_its_newline() -> None:
+async def test_last_line_is_read_without_its_newline() -> None:
     """A process that dies mid-line may have written a whole message."""
     end = End()
     end.connection.feed(lines({"method": "last"})[:-1])
@@ -144,14 +144,14 @@ async def test_the_last_line_counts_without_its_newline() -> None:
     assert end.events == [["last"], ("closed", None)]
 
 
-async def test_a_line_without_end_closes_the_connection() -> None:
+async def test_too_long_line_is_a_protocol_error() -> None:
     """It limits the memory."""
     cutter = Lines(longest=10)
     with pytest.raises(ProtocolError):
         cutter.feed(b"x" * 11)
 
 
-async def test_a_request_is_answered_with_its_own_id_whatever_that_is() -> None:
+async def test_response_has_the_id_of_the_request() -> None:
     end = End()
     end.connection.feed(lines({"id": "q-1", "method": "echo", "params": {"x": 1}}))
     assert await end.answer() == {"jsonrpc": "2.0", "id": "q-1", "result": {"x": 1}}
@@ -161,7 +161,7 @@ async def test_a_request_is_answered_with_its_own_id_whatever_that_is() -> None:
     ("method", "code", "says"),
     [("outside", -32602, "outside the workspace"), ("bug", -32603, "KeyError"), ("odd", -32603, "no JSON")],
 )
-async def test_what_goes_wrong_in_a_request_is_told_as_an_error(method: str, code: int, says: str) -> None:
+async def test_failed_request_is_answered_with_an_error(method: str, code: int, says: str) -> None:
     """The agent gets the reason; the reader goes on."""
     end = End()
     end.connection.feed(lines({"id": 1, "method": method}))
@@ -169,7 +169,7 @@ async def test_what_goes_wrong_in_a_request_is_told_as_an_error(method: str, cod
     assert (error["code"], says in error["message"]) == (code, True)
 
 
-async def test_a_request_taken_back_is_answered_as_cancelled() -> None:
+async def test_cancelled_request_is_answered_as_cancelled() -> None:
     """ACP `$/cancel_request`."""
     end = End()
     end.connection.feed(lines({"id": 5, "method": "wait"}))
@@ -178,7 +178,7 @@ async def test_a_request_taken_back_is_answered_as_cancelled() -> None:
     assert (await end.answer())["error"]["code"] == -32800
 
 
-async def test_requests_do_not_hold_up_what_comes_behind_them() -> None:
+async def test_waiting_request_does_not_block_later_messages() -> None:
     """A request that waits for a person does not block updates."""
     end = End()
     end.connection.feed(lines({"id": 1, "method": "wait"}, {"method": "a"}))
@@ -186,7 +186,7 @@ async def test_requests_do_not_hold_up_what_comes_behind_them() -> None:
     end.connection.close(None)
 
 
-async def test_no_answer_in_time_is_a_timeout_and_a_late_one_is_ignored() -> None:
+async def test_request_times_out_and_ignores_a_late_response() -> None:
     """The connection stays usable."""
     end = End()
     with pytest.raises(TimeoutError, match="no answer to ask in 0"):
@@ -195,7 +195,7 @@ async def test_no_answer_in_time_is_a_timeout_and_a_late_one_is_ignored() -> Non
     assert end.connection.stray == 1
 
 
-async def test_closing_fails_what_waits_with_the_reason() -> None:
+async def test_close_fails_waiting_calls_with_the_reason() -> None:
     """Once; later requests fail the same way."""
     end = End()
     end.connection.call("ask", {}, end.done)
@@ -206,7 +206,7 @@ async def test_closing_fails_what_waits_with_the_reason() -> None:
     assert end.events == [("done", None, reason), ("closed", reason), ("done", None, reason)]
 
 
-async def test_a_callback_that_fails_does_not_stop_the_reader(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_callback_does_not_stop_the_reader(caplog: pytest.LogCaptureFixture) -> None:
     """The error is logged."""
     end = End()
 
@@ -219,7 +219,7 @@ async def test_a_callback_that_fails_does_not_stop_the_reader(caplog: pytest.Log
     assert "a callback of the connection failed" in caplog.text
 
 
-async def test_a_request_that_nobody_waits_for_any_more_is_taken_back() -> None:
+async def test_abandoned_request_is_cancelled_at_the_peer() -> None:
     """ACP `$/cancel_request` from agentnb: after a timeout or cancellation, but not after an answer."""
     end = End()
     with pytest.raises(TimeoutError):
@@ -275,9 +275,7 @@ class Strict:
 
 @pytest.mark.parametrize("dialect", [AHP, MCP])
 @pytest.mark.parametrize("data", BAD, ids=lambda data: data[:40].decode("latin-1"))
-async def test_a_bad_message_is_answered_without_id_when_the_protocol_repairs_nothing(
-    dialect: Dialect, data: bytes
-) -> None:
+async def test_strict_protocol_answers_a_bad_message_without_id(dialect: Dialect, data: bytes) -> None:
     """It has no effect, and the next message is answered."""
     strict = Strict(dialect)
     strict.connection.receive(data)
@@ -287,7 +285,7 @@ async def test_a_bad_message_is_answered_without_id_when_the_protocol_repairs_no
     assert (answered["id"], strict.methods) == ("next", ["echo"])
 
 
-async def test_a_result_that_is_there_is_answered_before_the_next_message_is_read() -> None:
+async def test_ready_result_is_sent_before_the_next_message_is_read() -> None:
     """A slow result comes later."""
     strict = Strict(AHP)
     for number, method in enumerate(("later", "echo")):
@@ -296,7 +294,7 @@ async def test_a_result_that_is_there_is_answered_before_the_next_message_is_rea
     assert [(await strict.answers.get())["id"] for _ in range(2)] == [1, 0]
 
 
-async def test_a_batch_is_answered_with_one_array_and_nothing_for_notifications() -> None:
+async def test_batch_is_answered_with_one_array() -> None:
     """MCP 2025-03-26; other protocols have no batches."""
     strict = Strict(MCP)
     strict.connection.feed(
@@ -307,7 +305,7 @@ async def test_a_batch_is_answered_with_one_array_and_nothing_for_notifications(
     assert [(each["id"], "result" in each) for each in answers] == [(1, True), (None, False), (2, True)]
 
 
-async def test_a_request_that_is_taken_back_when_the_protocol_says_so_has_no_answer() -> None:
+async def test_cancelled_mcp_request_is_not_answered() -> None:
     """MCP `notifications/cancelled`."""
     strict = Strict(MCP)
     strict.connection.feed(lines({"id": 1, "method": "later"}))
@@ -318,7 +316,7 @@ async def test_a_request_that_is_taken_back_when_the_protocol_says_so_has_no_ans
 
 
 @given(st.lists(st.text(max_size=20), max_size=5), st.integers(1, 200))
-def test_messages_behind_headers_are_found_however_the_stream_is_cut(texts: list[str], size: int) -> None:
+def test_messages_with_headers_do_not_depend_on_stream_cuts(texts: list[str], size: int) -> None:
     """LSP: the length counts bytes."""
     stream = b"".join(Headers.frame(text.encode()) for text in texts)
     cutter = Headers()
@@ -327,7 +325,7 @@ def test_messages_behind_headers_are_found_however_the_stream_is_cut(texts: list
 
 
 @pytest.mark.parametrize("head", [b"x" * 5_000, b"Content-Length: 9999999999\r\n\r\n", b"Content-Type: x\r\n\r\n{}"])
-async def test_a_header_without_a_usable_length_ends_the_connection(head: bytes) -> None:
+async def test_header_without_a_valid_length_closes_the_connection(head: bytes) -> None:
     """The next message cannot be found; waiting calls fail."""
     ends: list[Any] = []
     connection = Connection(lambda _: None, LSP, on_closed=ends.append)

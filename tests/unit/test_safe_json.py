@@ -30,7 +30,7 @@ PACKAGE = Path(agentnb.__file__).parent
 
 
 @given(hostile_lines())
-def test_reading_whatever_it_is_gives_a_value_or_a_value_error(line: bytes) -> None:
+def test_read_json_returns_a_value_or_raises_value_error(line: bytes) -> None:
     """The value can be encoded again."""
     try:
         value = read_json(line)
@@ -39,7 +39,7 @@ def test_reading_whatever_it_is_gives_a_value_or_a_value_error(line: bytes) -> N
     assert isinstance(str(value).encode(), bytes)
 
 
-def test_json_from_outside_is_read_in_one_place_only() -> None:
+def test_only_safe_json_calls_json_loads() -> None:
     """`json.loads` raises RecursionError; only `safe_json` may call it."""
     calls = [
         str(path.relative_to(PACKAGE))
@@ -55,7 +55,7 @@ def test_json_from_outside_is_read_in_one_place_only() -> None:
     assert set(calls) == {"safe_json.py", alone}
 
 
-def test_files_of_ours_are_read_where_whatever_is_wrong_is_a_value_error() -> None:
+def test_only_toml_file_reads_toml_from_users() -> None:
     """`msgspec` and `tomllib` raise RecursionError and UnicodeDecodeError, too."""
     sources = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
     calls = {
@@ -88,21 +88,21 @@ READERS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 3_000, '{"a":' * 3_000 + "1" + "}" * 3_000, "\udcff", "\0"])
-def test_a_file_that_cannot_be_read_is_an_error_that_names_it(name: str, text: str, tmp_path: Path) -> None:
+def test_unreadable_file_error_names_the_file(name: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape") + b"\n")
     with pytest.raises(AgentnbError, match=r"file\.json"):
         READERS[name](path)
 
 
-def test_settings_of_the_page_when_unreadable_disable_nothing(tmp_path: Path) -> None:
+def test_unreadable_page_config_disables_nothing(tmp_path: Path) -> None:
     """JupyterLab ignores them, too."""
     path = tmp_path / "page_config.json"
     path.write_text("[" * 100_000)
     assert [*disabled([path])] == []
 
 
-def test_a_deep_policy_file_is_a_problem_that_is_told(tmp_path: Path) -> None:
+def test_too_deep_policy_file_is_reported(tmp_path: Path) -> None:
     """TOML nests too; an agent's description fails the same way."""
     path = tmp_path / "policy.toml"
     path.write_text("a = " + "[" * 50_000)
@@ -114,7 +114,7 @@ def test_a_deep_policy_file_is_a_problem_that_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 3_000 + b"1" + b"}" * 3_000, b"\xff", b"9" * 5_000])
-def test_a_record_that_is_damaged_is_one_that_is_not_there(content: bytes, tmp_path: Path) -> None:
+def test_damaged_record_counts_as_missing(content: bytes, tmp_path: Path) -> None:
     """A kernel can do without its stored records."""
     path = tmp_path / "record.json"
     path.write_bytes(content)
@@ -124,7 +124,7 @@ def test_a_record_that_is_damaged_is_one_that_is_not_there(content: bytes, tmp_p
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "-" + "1" * 6_000])
-def test_a_number_of_thousands_of_digits_in_a_policy_file_is_told(number: str, tmp_path: Path) -> None:
+def test_too_long_number_in_a_policy_file_is_reported(number: str, tmp_path: Path) -> None:
     """Python raises another error for it than for a syntax error."""
     path = tmp_path / "policy.toml"
     path.write_text(f"a = {number}\n")
@@ -135,7 +135,7 @@ def test_a_number_of_thousands_of_digits_in_a_policy_file_is_told(number: str, t
         read_agent(f"name = {number}")
 
 
-def test_a_line_that_is_no_message_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_line_is_logged_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
     """It may contain a secret."""
     with caplog.at_level(logging.DEBUG, "agentnb"):
         Connection(lambda _: None, ACP).receive(b'{"token": "sk-very-secret", "deep":' + b"[" * 1_000)

@@ -10,7 +10,7 @@ from agentnb.errors import unexpected
 from agentnb.safe_json import read_json
 
 
-def test_an_unexpected_error_is_told_with_its_place_in_agentnb_and_without_its_text() -> None:
+def test_unexpected_error_message_has_its_place_but_no_user_data() -> None:
     """The innermost place counts; an error outside agentnb has none."""
     with pytest.raises(ValueError, match="nested") as raised:
         read_json(b"[" * 1_000 + b"secret")

@@ -32,9 +32,7 @@ def failing(*words: str) -> list[str]:
     return [sys.executable, str(AGENTS / "fails.py"), *words]
 
 
-def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
-    kept: dict[str, Any], start: Start
-) -> None:
+def test_saved_agent_session_is_listed_resumed_and_deleted(kept: dict[str, Any], start: Start) -> None:
     """Closed here, it stays with the agent; deleted, it is gone."""
     before = agentnb.start("eliza", **kept)
     before.prompt("my cat is ill").wait(PATIENCE)
@@ -56,7 +54,7 @@ def test_a_session_of_another_program_is_found_opened_gone_on_with_and_deleted(
         agentnb.start("eliza", session="sess-1", **kept)
 
 
-def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None:
+def test_agent_sessions_table_names_the_cursor_of_the_next_page(tmp_path: Path) -> None:
     """In text and HTML; the contents are escaped."""
     command = [sys.executable, str(AGENTS / "keeps.py"), "list"]
     first = agentnb.history(kept_by="mine", command=command, folder=tmp_path)
@@ -68,7 +66,7 @@ def test_a_page_is_a_table_that_says_how_to_get_the_next(tmp_path: Path) -> None
     assert repr(AgentSessions()) == "The agent has no saved sessions here."
 
 
-def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_path: Path) -> None:
+def test_hanging_agent_request_raises_after_the_timeout(tmp_path: Path) -> None:
     """The error names the agent, and the open session continues."""
     for step, ask in (
         (
@@ -92,7 +90,7 @@ def test_an_agent_that_hangs_at_one_of_these_is_given_up_in_the_time_given(tmp_p
         session.close()
 
 
-def test_the_former_names_of_history_still_work_with_a_warning(kept: dict[str, Any]) -> None:
+def test_old_names_of_history_work_with_a_deprecation_warning(kept: dict[str, Any]) -> None:
     """They stay for one release."""
     with pytest.warns(DeprecationWarning, match=r"agentnb\.history\(kept_by=agent\)"):
         assert agentnb.agent_sessions("eliza", **kept).cursor is None
@@ -109,13 +107,13 @@ def test_the_former_names_of_history_still_work_with_a_warning(kept: dict[str, A
         ({"timeout": 3}, "timeout= needs kept_by="),
     ],
 )
-def test_history_of_an_agent_and_of_the_log_take_no_argument_of_each_other(wrong: dict[str, Any], why: str) -> None:
+def test_history_rejects_arguments_of_the_other_source(wrong: dict[str, Any], why: str) -> None:
     """The error names it."""
     with pytest.raises(UsageError, match=f"^{why}"):
         agentnb.history(**wrong)
 
 
-def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
+def test_forget_deletes_a_closed_session_from_the_log(start: Start) -> None:
     """A missing session and an open one are errors."""
     session = start(title="Soon gone")
     session.prompt("/say x").wait(PATIENCE)
@@ -128,7 +126,7 @@ def test_a_session_of_the_log_is_deleted_for_good(start: Start) -> None:
         agentnb.forget(session.tab_id)
 
 
-def test_extension_methods_go_both_ways(start: Start) -> None:
+def test_extension_methods_work_in_both_directions(start: Start) -> None:
     """Requests and notifications to the agent, and requests from it, which fail without a handler."""
     session = start()
     assert session.extension("_eliza/echo", {"a": 1})["echo"]["a"] == 1
@@ -149,7 +147,7 @@ def test_extension_methods_go_both_ways(start: Start) -> None:
     assert session.prompt(prompt).wait(PATIENCE).text.endswith("Method not found: _zoo/feed (-32601).")
 
 
-def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(start: Start) -> None:
+def test_health_reports_process_silence_deaths_and_stderr(start: Start) -> None:
     """Before it runs, while it works, and after it has died."""
     session = start()
     assert session.health().state == "idle"
@@ -172,6 +170,6 @@ def test_health_tells_of_the_process_its_silence_its_deaths_and_its_last_words(s
     assert session.health().deaths == 1
 
 
-def test_what_needs_an_agent_of_the_catalogue_says_so(tmp_path: Path) -> None:
+def test_logout_fails_for_an_agent_without_logout(tmp_path: Path) -> None:
     with pytest.raises(NotOffered, match=r"Tour does not offer to log out\."):
         agentnb.logout("eliza", cwd=tmp_path)

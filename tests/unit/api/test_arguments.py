@@ -34,13 +34,13 @@ Start = Callable[..., Session]
         ({"cwd": "/nowhere"}, r"nowhere' is not a folder"),
     ],
 )
-def test_a_session_is_not_started_with_what_makes_no_sense(options: dict[str, Any], message: str) -> None:
+def test_start_rejects_wrong_arguments(options: dict[str, Any], message: str) -> None:
     """The error names each argument, with an example."""
     with pytest.raises(UsageError, match=message):
         agentnb.start(**options)
 
 
-def test_an_agent_or_a_command_that_is_not_there_is_named() -> None:
+def test_start_names_an_unknown_agent_or_missing_command() -> None:
     """It fails before anything starts, with a guess at a misspelt name."""
     with pytest.raises(UnknownAgent, match=r"no agent called 'elisa'\. Did you mean 'eliza'"):
         agentnb.start("elisa")
@@ -49,14 +49,14 @@ def test_an_agent_or_a_command_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize("context", ["df", 3])
-def test_context_is_a_list_even_for_one_object(start: Start, context: Any) -> None:
+def test_context_rejects_a_single_object_without_a_list(start: Start, context: Any) -> None:
     """A text's characters or a frame's column names are never meant."""
     with pytest.raises(UsageError, match=r"not one (str|int)\. Put it in brackets"):
         start().prompt("Look", context=context)
 
 
 @pytest.mark.parametrize("context", [[1, 2], (1, 2), {1: "a", 2: "b"}.keys(), iter([1, 2])])
-def test_any_list_of_objects_is_attached(start: Start, context: Any) -> None:
+def test_context_accepts_any_iterable_of_objects(start: Start, context: Any) -> None:
     """Lists, tuples, views, generators."""
     turn = start().prompt("Look", context=context).wait(PATIENCE)
     assert turn.snapshot is not None
@@ -64,31 +64,31 @@ def test_any_list_of_objects_is_attached(start: Start, context: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [3, None, "", " "])
-def test_a_name_in_context_is_text(start: Start, name: Any) -> None:
+def test_context_rejects_names_that_are_not_text(start: Start, name: Any) -> None:
     with pytest.raises(UsageError, match=r"A name in context (must be text|is empty)"):
         start().prompt("Look", context={name: 1})
 
 
 @pytest.mark.parametrize("text", [None, 3, "", "  "])
-def test_a_prompt_is_text(start: Start, text: Any) -> None:
+def test_prompt_rejects_values_that_are_not_text(start: Start, text: Any) -> None:
     with pytest.raises(UsageError, match=r"The prompt (must be text|is empty)"):
         start().prompt(text)
 
 
 @pytest.mark.parametrize("wanted", ["", " ", None, 3])
-def test_a_session_is_resumed_by_an_id(wanted: Any) -> None:
+def test_resume_rejects_an_id_that_is_not_text(wanted: Any) -> None:
     with pytest.raises(UsageError, match=r"A session's id (must be text|is empty)"):
         agentnb.resume(wanted)
 
 
 @pytest.mark.parametrize("options", [{"search": 3}, {"limit": 0}, {"limit": "ten"}, {"limit": True}])
-def test_the_log_is_searched_for_text(options: dict[str, Any]) -> None:
+def test_history_rejects_wrong_arguments(options: dict[str, Any]) -> None:
     """The limit is a number of sessions."""
     with pytest.raises(UsageError):
         agentnb.history(**options)
 
 
-def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
+def test_closed_session_rejects_every_call(start: Start) -> None:
     """Every method fails with the same message."""
     session = start()
     session.close()
@@ -97,12 +97,11 @@ def test_a_closed_session_does_nothing_any_more(start: Start) -> None:
             call()
 
 
-def test_an_agent_without_logins_says_so(start: Start) -> None:
+def test_login_fails_for_an_agent_without_logins(start: Start) -> None:
     with pytest.raises(UsageError, match="Tour offers no login"):
         start().login()
 
 
-def test_the_chat_is_shown_for_a_session() -> None:
-    """An agent's name is an error."""
+def test_chat_rejects_the_name_of_an_agent() -> None:
     with pytest.raises(UsageError, match=r"'claude' is not a session\. agentnb\.start"):
         agentnb.chat("claude")  # type: ignore[arg-type]

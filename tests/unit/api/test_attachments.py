@@ -63,12 +63,12 @@ def sent(session: Session, *context: Any) -> list[list[str]]:
         Draws,
     ],
 )
-def test_what_has_a_picture_goes_as_a_picture(start: Callable[..., Session], make: Callable[[], Any]) -> None:
+def test_objects_with_a_picture_are_sent_as_pictures(start: Callable[..., Session], make: Callable[[], Any]) -> None:
     """Figures, axes, PIL and IPython images, bytes, and anything Jupyter shows as a picture."""
     assert sent(start("blocks"), make()) == [["image", "image/png"]]
 
 
-def test_a_path_goes_as_a_file_and_as_a_picture_where_it_is_one(start: Callable[..., Session], tmp_path: Path) -> None:
+def test_path_is_sent_as_a_file_or_as_a_picture(start: Callable[..., Session], tmp_path: Path) -> None:
     """Its content decides, not its name; a folder goes as a link; a missing path is an error at once."""
     (tmp_path / "chart").write_bytes(PNG)
     (tmp_path / "a b.csv").write_text("x\n1\n", encoding="utf-8")
@@ -82,7 +82,7 @@ def test_a_path_goes_as_a_file_and_as_a_picture_where_it_is_one(start: Callable[
         session.prompt("Look", context=[tmp_path / "nothing.txt"])
 
 
-def test_a_dict_gives_each_object_the_name_that_the_agent_reads(start: Callable[..., Session], tmp_path: Path) -> None:
+def test_dict_in_context_gives_each_attachment_its_name(start: Callable[..., Session], tmp_path: Path) -> None:
     """Objects, bytes, pictures and files."""
     (tmp_path / "a.csv").write_text("x\n", encoding="utf-8")
     named = {"train": [1, 2], "note": b"hm", "chart": figure(), "dot": PNG, "table": tmp_path / "a.csv"}
@@ -95,20 +95,20 @@ def test_a_dict_gives_each_object_the_name_that_the_agent_reads(start: Callable[
     ]
 
 
-def test_other_bytes_go_as_text_where_they_are_text(start: Callable[..., Session]) -> None:
-    """Otherwise a note names them to an agent that takes no files."""
+def test_bytes_are_sent_as_text_or_described(start: Callable[..., Session]) -> None:
+    """A note names bytes that are not text to an agent that takes no files."""
     texts = sent(start("blocks"), b"some text", b"%PDF-1.7 \xff", b"RIFF\xff\xff\xff\xffWAVE")
     assert [kind for kind, _ in texts] == ["text"] * 3
     assert "application/pdf" in texts[1][1]
 
 
-def test_a_picture_that_fails_or_is_too_large_is_described_with_the_reason() -> None:
+def test_failed_or_too_large_picture_is_described_with_the_reason() -> None:
     failed, large = attachment_of(Fails()), attachment_of(PNG + bytes(4_000_000))
     assert "could not be drawn: RuntimeError: no ink." in str(failed)
     assert "An agent gets pictures of at most 3,145,728 bytes." in str(large)
 
 
-def test_many_inputs_with_pictures_send_them(tmp_path: Path) -> None:
+def test_map_sends_pictures_of_many_inputs(tmp_path: Path) -> None:
     """The example from the page on many inputs: a function returns text and context."""
     rows = [{"name": "red", "picture": PNG}, {"name": "blue", "picture": PICTURE}]
     command = [sys.executable, str(AGENTS / "blocks.py")]

@@ -50,7 +50,7 @@ def session(start: Start) -> Session:
     return start("writes_files")
 
 
-def test_a_turn_when_its_agent_wrote_files_by_itself_tells_what_changed(session: Session, tmp_path: Path) -> None:
+def test_turn_lists_the_files_its_agent_changed_directly(session: Session, tmp_path: Path) -> None:
     """However the agent changes files; who did it, if known; the chat's state has the numbers."""
     (tmp_path / "fit.py").write_text("a\nb\n")
     (tmp_path / "old.csv").write_text("1,2\n" * 20)
@@ -77,9 +77,7 @@ def test_a_turn_when_its_agent_wrote_files_by_itself_tells_what_changed(session:
     assert numbers(turn) == TurnChanges(status="ready", files=4, added=3, removed=2, undoable=4)
 
 
-def test_the_files_of_a_turn_when_they_were_found_by_looking_are_those_of_its_changes(
-    session: Session, tmp_path: Path
-) -> None:
+def test_turn_files_match_its_changes(session: Session, tmp_path: Path) -> None:
     """They keep the wording and form of `turn.files`."""
     (tmp_path / "fit.py").write_text("a\nb\n")
     turn = does(session, ["write", "fit.py", "a\nc\n"], ["write", "new.py", "n\n"])
@@ -87,15 +85,13 @@ def test_the_files_of_a_turn_when_they_were_found_by_looking_are_those_of_its_ch
     assert turn.files[0].diff == turn.changes[0].diff
 
 
-def test_a_turn_when_nothing_changed_says_so(session: Session) -> None:
+def test_turn_reports_that_nothing_changed(session: Session) -> None:
     """The state has zeros."""
     turn = does(session)
     assert (repr(turn.changes), numbers(turn)) == ("Nothing was changed.", TurnChanges(status="ready", undoable=0))
 
 
-def test_redo_one_by_one_when_a_later_turn_changed_a_redone_file_redoes_the_others(
-    session: Session, tmp_path: Path
-) -> None:
+def test_redo_ignores_other_files_that_a_later_turn_changed(session: Session, tmp_path: Path) -> None:
     """Undo of two files; redo of the second leaves the first alone."""
     (tmp_path / "a.txt").write_text("a\n")
     (tmp_path / "b.txt").write_text("b\n")
@@ -107,9 +103,7 @@ def test_redo_one_by_one_when_a_later_turn_changed_a_redone_file_redoes_the_othe
     assert files(tmp_path) == {"a.txt": "a2\n", "b.txt": "b1\n"}
 
 
-def test_a_folder_when_an_earlier_turn_made_it_empty_is_as_the_last_turn_had_it(
-    session: Session, tmp_path: Path
-) -> None:
+def test_undo_restores_a_folder_as_the_last_turn_found_it(session: Session, tmp_path: Path) -> None:
     """One turn removes it with the user's file; one makes it again after the user removed it."""
     folder = tmp_path / "e"
     does(session, ["folder", "e"])
@@ -126,9 +120,7 @@ def test_a_folder_when_an_earlier_turn_made_it_empty_is_as_the_last_turn_had_it(
     assert not folder.exists()
 
 
-def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_does_it_again(
-    session: Session, tmp_path: Path
-) -> None:
+def test_undo_and_redo_restore_all_changes_of_a_turn(session: Session, tmp_path: Path) -> None:
     """Written, new, moved and deleted files: one alone, all, and back."""
     (tmp_path / "fit.py").write_text("a\n")
     (tmp_path / "old.csv").write_text("1,2\n" * 20)
@@ -155,10 +147,7 @@ def test_undo_when_all_is_as_the_turn_left_it_brings_everything_back_and_redo_do
     assert {each.state for each in turn.changes} == {"open"}
 
 
-def test_undo_when_the_file_changed_since_merges_and_redo_takes_exactly_that_back(
-    session: Session, tmp_path: Path
-) -> None:
-    """The user's line stays both times."""
+def test_undo_and_redo_keep_a_later_edit_of_the_user(session: Session, tmp_path: Path) -> None:
     lines = [f"line {number}\n" for number in range(20)]
     (tmp_path / "fit.py").write_text("".join(lines))
     turn = does(session, ["write", "fit.py", "".join(["agent\n", *lines[1:]])])
@@ -170,9 +159,7 @@ def test_undo_when_the_file_changed_since_merges_and_redo_takes_exactly_that_bac
     assert (tmp_path / "fit.py").read_text() == edited
 
 
-def test_undo_when_the_file_cannot_be_merged_changes_nothing_until_the_user_chooses(
-    session: Session, tmp_path: Path
-) -> None:
+def test_undo_conflict_changes_nothing_until_the_user_chooses(session: Session, tmp_path: Path) -> None:
     """Nor does the other file change; *mine* keeps the file, *theirs* takes the undone version."""
     (tmp_path / "a.txt").write_text("one\n")
     turn = does(session, ["write", "a.txt", "two\n"], ["write", "b.txt", "new\n"])
@@ -189,9 +176,7 @@ def test_undo_when_the_file_cannot_be_merged_changes_nothing_until_the_user_choo
     assert files(tmp_path) == {"a.txt": "mine\n"}
 
 
-def test_undo_onwards_takes_back_every_later_turn_and_keeps_what_the_user_wrote_in_between(
-    session: Session, tmp_path: Path
-) -> None:
+def test_undo_onwards_undoes_later_turns_and_keeps_user_edits(session: Session, tmp_path: Path) -> None:
     """It goes back to before this message."""
     lines = [f"line {number}\n" for number in range(20)]
     (tmp_path / "fit.py").write_text("".join(lines))
@@ -208,7 +193,7 @@ def test_undo_onwards_takes_back_every_later_turn_and_keeps_what_the_user_wrote_
     assert files(tmp_path) == {"fit.py": "".join([*lines[:-1], "user\n"])}
 
 
-def test_the_conversation_when_several_turns_changed_a_file_shows_it_once(session: Session, tmp_path: Path) -> None:
+def test_session_changes_list_each_file_once(session: Session, tmp_path: Path) -> None:
     """From before the first turn to after the last; unchanged files are left out."""
     (tmp_path / "a.txt").write_text("1\n")
     does(session, ["write", "a.txt", "2\n"], ["write", "b.txt", "b\n"], ["write", "c.txt", "c\n"])
@@ -221,7 +206,7 @@ def test_the_conversation_when_several_turns_changed_a_file_shows_it_once(sessio
         assert diff() == diff  # type: ignore[operator]
 
 
-def test_keep_when_a_change_is_kept_undo_leaves_it_alone(session: Session, tmp_path: Path) -> None:
+def test_undo_skips_a_kept_change(session: Session, tmp_path: Path) -> None:
     """Unless the call names it."""
     turn = does(session, ["write", "a.txt", "a"], ["write", "b.txt", "b"])
     assert [each.name for each in turn.keep("a.txt")] == ["a.txt"]
@@ -231,7 +216,7 @@ def test_keep_when_a_change_is_kept_undo_leaves_it_alone(session: Session, tmp_p
     assert files(tmp_path) == {}
 
 
-def test_undo_when_a_turn_runs_in_the_workspace_is_refused(start: Start, tmp_path: Path) -> None:
+def test_undo_fails_while_a_turn_runs_in_the_workspace(start: Start, tmp_path: Path) -> None:
     """Also if the turn runs in another tab."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
@@ -244,7 +229,7 @@ def test_undo_when_a_turn_runs_in_the_workspace_is_refused(start: Start, tmp_pat
     assert len(turn.undo()) == 1
 
 
-def test_changes_when_the_turn_has_not_ended_are_said_to_be_unknown(session: Session, tmp_path: Path) -> None:
+def test_changes_are_unknown_until_the_turn_ends(session: Session, tmp_path: Path) -> None:
     """While it runs and while it waits; the conversation's table has the changes of earlier turns."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
@@ -266,7 +251,7 @@ def test_changes_when_the_turn_has_not_ended_are_said_to_be_unknown(session: Ses
     assert (running.changes.is_known, session.changes.is_known) == (True, True)
 
 
-def test_a_change_when_two_tabs_work_in_one_folder_is_told_of_both(start: Start, tmp_path: Path) -> None:
+def test_changes_include_those_of_another_tab_in_the_workspace(start: Start, tmp_path: Path) -> None:
     """Each turn shows the files of its own tool calls and of the other tab's."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
@@ -281,17 +266,14 @@ def test_a_change_when_two_tabs_work_in_one_folder_is_told_of_both(start: Start,
     }
 
 
-def test_what_code_writes_right_after_a_turn_is_not_the_turns(session: Session, tmp_path: Path) -> None:
+def test_turn_changes_exclude_files_written_after_the_turn(session: Session, tmp_path: Path) -> None:
     """`wait` returns after the last snapshot."""
     turn = does(session, ["write", "agent.txt", "a"])
     (tmp_path / "user.txt").write_text("u")
     assert [each.name for each in turn.changes] == ["agent.txt"]
 
 
-def test_a_secret_when_it_changed_is_told_and_its_contents_are_stored_nowhere(
-    session: Session, tmp_path: Path, home: Path
-) -> None:
-    """It cannot be undone, for this reason."""
+def test_changed_secret_file_is_listed_but_cannot_be_undone(session: Session, tmp_path: Path, home: Path) -> None:
     (tmp_path / ".env").write_text("KEY=swordfish-1\n")
     turn = does(session, ["write", ".env", "KEY=swordfish-2\n"])
     (change,) = turn.changes
@@ -302,7 +284,7 @@ def test_a_secret_when_it_changed_is_told_and_its_contents_are_stored_nowhere(
     assert numbers(turn).undoable == 0
 
 
-def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(session: Session) -> None:
+def test_turn_changes_note_the_commands_that_ran(session: Session) -> None:
     """Their other effects are unknown."""
     turn = does(session, ["run"], ["write", "a.txt", "a"])
     assert [note for note in turn.changes.notes if "Commands ran" in note] != []
@@ -316,16 +298,14 @@ def test_commands_when_a_turn_ran_some_are_named_as_what_cannot_be_undone(sessio
         (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Use "mine" or "theirs"'),
     ],
 )
-def test_undo_when_what_is_named_makes_no_sense_says_so(
-    session: Session, call: Callable[[Turn], object], error: str
-) -> None:
+def test_undo_rejects_wrong_arguments(session: Session, call: Callable[[Turn], object], error: str) -> None:
     turn = does(session, ["write", "a.txt", "a"])
     with pytest.raises(UsageError, match=error):
         call(turn)
     assert turn.changes[0].state == "open"
 
 
-def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_not_tracked_when_switched_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """``AGENTNB_CHANGES=off``."""
     monkeypatch.setenv("AGENTNB_CHANGES", "off")
     turn = does(start("writes_files"), ["write", "a.txt", "a"])
@@ -336,7 +316,7 @@ def test_changes_when_they_are_switched_off_are_not_looked_for(start: Start, mon
         turn.undo()
 
 
-def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tmp_path: Path) -> None:
+def test_changes_of_a_conversation_are_deleted_by_forget(tmp_path: Path) -> None:
     """Its turns with prompts and diffs; the doctor has the stored size."""
     command = [sys.executable, str(AGENTS / "writes_files.py")]
     with agentnb.start(command=command, cwd=tmp_path) as session:
@@ -351,7 +331,7 @@ def test_a_shell_shows_what_a_kept_conversation_changed_until_it_is_forgotten(tm
     assert not list((changes_folder() / store_name(tmp_path.resolve()) / "records").iterdir())
 
 
-def test_a_copied_conversation_when_its_agent_can_copy_can_undo_the_same_turns(start: Start, tmp_path: Path) -> None:
+def test_forked_session_can_undo_the_same_turns(start: Start, tmp_path: Path) -> None:
     """Each conversation undoes its files independently."""
     session = start()
     session.permissions = "allow"
@@ -365,7 +345,7 @@ def test_a_copied_conversation_when_its_agent_can_copy_can_undo_the_same_turns(s
         copy.close()
 
 
-def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_path: Path) -> None:
+def test_magics_show_undo_and_redo_changes(session: Session, tmp_path: Path) -> None:
     """By the turn's number or id; by default the last possible turn."""
     tabs: Any = SimpleNamespace(find=lambda _: session)
     first = does(session, ["write", "a.txt", "a"])
@@ -384,7 +364,7 @@ def test_the_magics_show_undo_and_redo_what_a_tab_changed(session: Session, tmp_
     assert files(tmp_path) == {"a.txt": "a", "b.txt": "b"}
 
 
-def test_a_resumed_conversation_has_the_same_changes_and_can_undo(tmp_path: Path) -> None:
+def test_resumed_session_can_undo_and_redo_its_changes(tmp_path: Path) -> None:
     """The store keeps the changes."""
     command = [sys.executable, str(AGENTS / "writes_files.py")]
     with agentnb.start(command=command, cwd=tmp_path) as session:

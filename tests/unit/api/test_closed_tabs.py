@@ -44,7 +44,7 @@ print(*(record.open for record in store.sessions("", limit=9)))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the kernel is killed by a signal")
 @pytest.mark.parametrize("close", [ARCHIVE, LEAVE_SLOWLY, "closed.close()"], ids=["in the page", "slowly", "in Python"])
-def test_a_tab_closed_before_the_kernel_ended_is_not_open_in_the_log(close: str, tmp_path: Path) -> None:
+def test_tab_closed_before_a_kernel_kill_is_not_open_in_the_log(close: str, tmp_path: Path) -> None:
     """Also while it can be reopened, and while its agent still holds it."""
     log = str(tmp_path / "log.db")
     killed = run_script(KILLED.format(close=close), cwd=tmp_path, AGENTNB_LOG=log)

@@ -39,7 +39,7 @@ WAYS: dict[str, Callable[[Turn], object]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("prompt", ["/fail", "/crash"])
-def test_waiting_for_a_turn_that_fails_raises_with_the_turn(start: Start, way: str, prompt: str) -> None:
+def test_waiting_for_a_failed_turn_raises_an_error_with_the_turn(start: Start, way: str, prompt: str) -> None:
     """For every way to wait, the exception has the turn, and the turn has the error."""
     turn = start().prompt(prompt)
     with pytest.raises(TurnFailed) as raised:
@@ -49,7 +49,7 @@ def test_waiting_for_a_turn_that_fails_raises_with_the_turn(start: Start, way: s
     assert (turn.state, str(raised.value)) == ("error", turn.error.message)
 
 
-def test_a_failure_can_be_looked_at_instead(start: Start) -> None:
+def test_wait_returns_a_failed_turn_when_check_is_false(start: Start) -> None:
     """With ``check=False``, in sync and async code."""
     session = start()
     failed = session.prompt("/fail").wait(PATIENCE, check=False)
@@ -58,7 +58,7 @@ def test_a_failure_can_be_looked_at_instead(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("prompt", "reason"), [("/stop refusal", "refusal"), ("/stop max_tokens", "max_tokens")])
-def test_a_turn_that_ends_otherwise_is_returned(start: Start, prompt: str, reason: str) -> None:
+def test_wait_returns_a_turn_that_was_refused_or_cut_off(start: Start, prompt: str, reason: str) -> None:
     """A refusal or cut-off is not an agent failure; raise_for_error raises on refusals."""
     turn = start().prompt(prompt).wait(PATIENCE)
     assert turn.stop_reason == reason
@@ -79,8 +79,7 @@ async def wait_for_reading(turn: Turn) -> None:
 
 
 @pytest.mark.parametrize("wait", [wait_for, wait_for_reading])
-def test_a_wait_that_asyncio_gives_up_cancels_the_turn(start: Start, wait: Callable[[Turn], Awaitable[None]]) -> None:
-    """As asyncio cancels a task."""
+def test_asyncio_timeout_cancels_the_turn(start: Start, wait: Callable[[Turn], Awaitable[None]]) -> None:
     turn = start().prompt("/hang")
 
     async def waits() -> None:
@@ -91,8 +90,7 @@ def test_a_wait_that_asyncio_gives_up_cancels_the_turn(start: Start, wait: Calla
     assert turn.wait(PATIENCE).state == "cancelled"
 
 
-def test_a_shielded_turn_goes_on(start: Start) -> None:
-    """As a shielded task does."""
+def test_shielded_turn_continues_after_an_asyncio_timeout(start: Start) -> None:
     turn = start().prompt("/slow 3 5")
 
     async def shielded() -> str:
@@ -105,7 +103,7 @@ def test_a_shielded_turn_goes_on(start: Start) -> None:
     assert run(shielded()) == "complete"
 
 
-def test_a_bounded_wait_in_async_code_leaves_the_turn_running(start: Start) -> None:
+def test_wait_async_timeout_leaves_the_turn_running(start: Start) -> None:
     """The limit is agentnb's, not asyncio's."""
     turn = start().prompt("/hang")
     with pytest.raises(TurnTimeout) as raised:
@@ -113,7 +111,7 @@ def test_a_bounded_wait_in_async_code_leaves_the_turn_running(start: Start) -> N
     assert (raised.value.turn is turn, turn.done) == (True, False)
 
 
-def test_a_session_is_closed_where_its_block_ends(start: Start) -> None:
+def test_with_block_closes_the_session_at_its_end(start: Start) -> None:
     """Also after an exception; the running turn is cancelled."""
     session = start()
 

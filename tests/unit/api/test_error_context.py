@@ -20,7 +20,7 @@ except ZeroDivisionError as error:
 """
 
 
-def test_error_of_a_script_when_it_runs_in_another_folder_shows_the_lines_of_the_script(tmp_path: Path) -> None:
+def test_error_shows_source_lines_of_a_script_in_another_folder(tmp_path: Path) -> None:
     """The script is the user's code although it lies outside the workspace."""
     script, elsewhere = tmp_path / "programs/fit.py", tmp_path / "elsewhere"
     for folder in (script.parent, elsewhere):
@@ -33,7 +33,7 @@ def test_error_of_a_script_when_it_runs_in_another_folder_shows_the_lines_of_the
     assert "      x = 3\n" in done.stdout
 
 
-def test_error_without_a_traceback_is_shown_by_its_message() -> None:
+def test_error_without_a_traceback_shows_its_message() -> None:
     """For an exception that was never raised."""
     assert describe(ValueError("no such column")).model_representation == (
         "ValueError: ValueError\nValueError: no such column"

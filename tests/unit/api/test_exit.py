@@ -33,7 +33,7 @@ def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "last", ["", "session.prompt('/hang')", "session.prompt('/write a.txt hello')", "session.close()"]
 )
-def test_a_script_ends_quietly_and_takes_its_agent_along(
+def test_script_exits_without_output_and_stops_its_agent(
     tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a closed, an idle or a busy session; the conversation is kept."""
@@ -45,9 +45,7 @@ def test_a_script_ends_quietly_and_takes_its_agent_along(
     assert ran(LISTED, tmp_path).stdout == "/say hello\n"
 
 
-def test_a_script_that_ends_before_the_log_was_written_for_the_first_time_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_script_that_ends_at_once_still_writes_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python 3.12 cannot start a thread while it exits, so the log's thread must run earlier."""
     monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     done = ran(START, tmp_path)

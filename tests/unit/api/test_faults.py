@@ -23,7 +23,7 @@ Start = Callable[..., Session]
         ("old_protocol", r"version .* of the Agent Client Protocol"),
     ],
 )
-def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, script: str, message: str) -> None:
+def test_failing_agent_ends_the_turn_with_a_clear_error(start: Start, script: str, message: str) -> None:
     """The error names the cause; nothing hangs."""
     turn = start(script).prompt("hello").wait(PATIENCE, check=False)
     assert turn.error is not None
@@ -31,7 +31,7 @@ def test_an_agent_that_fails_ends_the_turn_with_what_happened(start: Start, scri
     assert re.search(message, turn.error.message, re.DOTALL)
 
 
-def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> None:
+def test_next_prompt_restarts_a_crashed_agent(start: Start) -> None:
     """The new process gets the transcript; other sessions continue."""
     session, other = start(), start(env={"AGENTNB_TEST": "another process"})
     before = session.prompt("/say before").wait(PATIENCE, check=False).text
@@ -45,7 +45,7 @@ def test_after_a_crash_the_next_prompt_starts_the_agent_again(start: Start) -> N
     assert other.prompt("/say alive").wait(PATIENCE, check=False).text == "alive"
 
 
-def test_every_session_of_an_agent_that_dies_is_told_and_goes_on(start: Start) -> None:
+def test_agent_crash_fails_the_turns_of_all_its_sessions(start: Start) -> None:
     """One process, two tabs: both fail with the reason, keep their text, and can continue."""
     session, other = start(), start()
     before = [each.prompt("/say before").wait(PATIENCE, check=False).text for each in (session, other)]
@@ -59,7 +59,7 @@ def test_every_session_of_an_agent_that_dies_is_told_and_goes_on(start: Start) -
     assert [each.turns[0].text for each in (session, other)] == ["before"] * 2
 
 
-def test_prompts_that_wait_survive_a_crash(start: Start) -> None:
+def test_queued_prompts_survive_an_agent_crash(start: Start) -> None:
     """A new process continues the queue."""
     session = start()
     crash, waiting = session.prompt("/crash"), session.prompt("/say still here")

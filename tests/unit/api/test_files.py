@@ -36,7 +36,7 @@ def files(work: Path) -> SessionFiles:
     return SessionFiles(conversation)
 
 
-def test_a_turn_tells_what_it_changed_and_the_session_shows_the_diff(work: Path) -> None:
+def test_turn_files_list_changes_and_session_files_show_the_diff(work: Path) -> None:
     """Eliza writes through agentnb, so each turn's changes come from its tool calls."""
     (work / "notes.txt").write_text("old\n")
     session = agentnb.start("eliza", cwd=work, permissions="allow")
@@ -55,7 +55,7 @@ def test_a_turn_tells_what_it_changed_and_the_session_shows_the_diff(work: Path)
         session.close()
 
 
-def test_changes_are_a_table_in_which_names_are_text() -> None:
+def test_file_change_table_escapes_file_names() -> None:
     """File names are escaped in HTML and keep to one line."""
     table = FileChangeTable(
         [FileChange("a<b>\n.py", "changed", 2, 1, ""), FileChange("gone", "deleted", None, None, "")]
@@ -73,7 +73,7 @@ ODD = ["a b.txt", "ü€.txt", "new\nline.txt", "tab\tname", "-rf", "<img src=x>
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_any_name_can_be_listed_and_read(files: SessionFiles, work: Path, name: str) -> None:
+def test_files_with_unusual_names_can_be_listed_and_read(files: SessionFiles, work: Path, name: str) -> None:
     """Spaces, other alphabets, newlines, names like options or markup."""
     (work / name).write_bytes(b"\0\xffbinary")
     (entry,) = files.list()
@@ -83,8 +83,7 @@ def test_any_name_can_be_listed_and_read(files: SessionFiles, work: Path, name: 
     assert len(repr(files.list()).splitlines()) == 2
 
 
-def test_a_name_that_is_no_text_is_listed_and_read(files: SessionFiles, work: Path) -> None:
-    """Bytes that are not UTF-8, as Python represents them."""
+def test_file_name_that_is_not_utf8_can_be_listed_and_read(files: SessionFiles, work: Path) -> None:
     name = os.fsdecode(b"\xff.txt")
     (work / name).write_text("x")
     assert [entry.name for entry in files.list()] == [name]
@@ -92,7 +91,7 @@ def test_a_name_that_is_no_text_is_listed_and_read(files: SessionFiles, work: Pa
     repr(files.list()).encode()
 
 
-def test_a_folder_is_listed_folders_first_and_links_as_links(files: SessionFiles, work: Path) -> None:
+def test_list_shows_folders_first_and_does_not_follow_links(files: SessionFiles, work: Path) -> None:
     """Link targets do not matter; only files have sizes."""
     (work / "z").mkdir()
     (work / "z/inner.txt").write_text("12345")
@@ -107,7 +106,7 @@ def test_a_folder_is_listed_folders_first_and_links_as_links(files: SessionFiles
     assert [entry.name for entry in files.list(work / "z")] == ["inner.txt"]
 
 
-def test_a_large_folder_is_cut_and_says_so(files: SessionFiles, work: Path) -> None:
+def test_list_cuts_a_large_folder_and_counts_the_rest(files: SessionFiles, work: Path) -> None:
     """It shows the first names."""
     for number in range(ENTRIES + 2):
         (work / f"{number:05}").touch()
@@ -117,7 +116,7 @@ def test_a_large_folder_is_cut_and_says_so(files: SessionFiles, work: Path) -> N
     assert table._repr_html_().endswith("<p>And 2 more.</p>")
 
 
-def test_a_file_is_read_whole_in_part_and_by_lines(files: SessionFiles, work: Path) -> None:
+def test_read_returns_a_whole_file_or_some_lines_or_bytes(files: SessionFiles, work: Path) -> None:
     """The result has the part's position."""
     (work / "log").write_bytes(b"1\n22\n333\n4444")
     whole = files.read("log")
@@ -137,8 +136,7 @@ def test_a_file_is_read_whole_in_part_and_by_lines(files: SessionFiles, work: Pa
     "wrong",
     [{"head": 1, "tail": 1}, {"head": 0}, {"tail": -1}, {"max_bytes": 0}, {"max_bytes": LARGEST + 1}, {"head": True}],
 )
-def test_numbers_that_make_no_sense_are_said(files: SessionFiles, work: Path, wrong: dict[str, Any]) -> None:
-    """The error has a hint."""
+def test_read_rejects_wrong_numbers_with_a_hint(files: SessionFiles, work: Path, wrong: dict[str, Any]) -> None:
     (work / "a").touch()
     with pytest.raises(UsageError) as failure:
         files.read("a", **wrong)
@@ -146,7 +144,7 @@ def test_numbers_that_make_no_sense_are_said(files: SessionFiles, work: Path, wr
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "{outside}/secret.txt", "link", "up/secret.txt", "chain/secret.txt"])
-def test_nothing_leads_out_of_the_workspace(files: SessionFiles, work: Path, path: str) -> None:
+def test_read_and_list_reject_paths_outside_the_workspace(files: SessionFiles, work: Path, path: str) -> None:
     """By ``..``, an absolute path, a link, or a chain of links; neither read nor list."""
     (work / "link").symlink_to("../secret.txt")
     (work / "up").symlink_to("..")
@@ -160,7 +158,7 @@ def test_nothing_leads_out_of_the_workspace(files: SessionFiles, work: Path, pat
 
 
 @pytest.mark.parametrize("path", ["a.txt", "sub/a.txt"])
-def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
+def test_open_fails_when_a_path_became_a_link_after_the_check(work: Path, path: str) -> None:
     """An attacker swaps the file or a parent folder for a link after the check."""
     (work / "sub").mkdir()
     (work / path).write_text("x")
@@ -175,13 +173,13 @@ def test_what_was_looked_at_is_what_is_opened(work: Path, path: str) -> None:
         open_path(work, looked_at, os.O_RDONLY)
 
 
-def test_a_link_inside_the_workspace_is_followed(files: SessionFiles, work: Path) -> None:
+def test_read_follows_a_link_inside_the_workspace(files: SessionFiles, work: Path) -> None:
     (work / "real.txt").write_text("x")
     (work / "alias").symlink_to("real.txt")
     assert files.read("alias")[:2] == ("real.txt", b"x")
 
 
-def test_what_is_no_file_or_no_folder_is_said(files: SessionFiles, work: Path) -> None:
+def test_read_and_list_fail_for_the_wrong_kind_of_path(files: SessionFiles, work: Path) -> None:
     """Missing, the wrong type, a pipe without a writer, a socket."""
     (work / "folder").mkdir()
     (work / "file").touch()
@@ -201,7 +199,7 @@ def test_what_is_no_file_or_no_folder_is_said(files: SessionFiles, work: Path) -
             files.list(path)
 
 
-def test_a_file_that_may_not_be_read_is_said(files: SessionFiles, work: Path) -> None:
+def test_read_fails_without_permission_for_the_file(files: SessionFiles, work: Path) -> None:
     """Except for root, who can read anything."""
     (work / "closed").write_text("x")
     (work / "closed").chmod(0)
@@ -213,7 +211,7 @@ def test_a_file_that_may_not_be_read_is_said(files: SessionFiles, work: Path) ->
 
 
 @pytest.mark.parametrize("name", [".env", "id_rsa", "a.pem", "sub/.netrc", "my.csv", "alias.txt"])
-def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path, name: str) -> None:
+def test_sensitive_files_are_read_in_python_but_not_sent_to_pages(files: SessionFiles, work: Path, name: str) -> None:
     """The link's target counts, as do the user's patterns; the error has the Python call."""
     (work / "sub").mkdir()
     (work / ".env").write_text("KEY=1")
@@ -229,7 +227,7 @@ def test_no_page_is_given_secrets_and_python_is(files: SessionFiles, work: Path,
     assert for_page(file._replace(path="package.json"), patterns).data == file.data
 
 
-def test_no_page_is_given_a_file_that_is_too_large(files: SessionFiles, work: Path) -> None:
+def test_too_large_file_is_not_sent_to_pages(files: SessionFiles, work: Path) -> None:
     """Not even a part: the page could never have the whole file."""
     with (work / "large").open("wb") as file:
         file.truncate(LARGEST + 1)

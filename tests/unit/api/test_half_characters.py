@@ -13,7 +13,7 @@ Start = Callable[..., Session]
 HALF, PAIR = "\udce9", "\N{GRINNING FACE}"
 
 
-def test_half_a_surrogate_pair_is_replaced_wherever_a_person_can_write_one(start: Start) -> None:
+def test_lone_surrogates_from_the_user_are_replaced(start: Start) -> None:
     """In prompts, titles, attachments and searches; the log still works, and whole pairs stay."""
     word = new_id()
     session = start(title=f"{word} caf{HALF} {PAIR}")

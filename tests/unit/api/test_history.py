@@ -51,7 +51,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return two
 
 
-def test_here_is_the_notebook_and_without_one_the_folder(two: Folder) -> None:
+def test_history_here_means_the_notebook_or_else_the_folder(two: Folder) -> None:
     """Consoles and scripts list only their folder's conversations."""
     here, of_one, everywhere = (
         f"[row.title for row in agentnb.history({arguments})]" for arguments in ("here=True", "folder='../one'", "")
@@ -63,7 +63,7 @@ def test_here_is_the_notebook_and_without_one_the_folder(two: Folder) -> None:
     assert two.says(here, "empty", JPY_SESSION_NAME="two/fit.ipynb") == f"{[notebook]}"
 
 
-def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) -> None:
+def test_history_filters_by_text_folder_agent_and_date(two: Folder) -> None:
     """In Python and a shell, with the same table; JSON has every field; filters combine."""
     hits = "[hit.text for row in agentnb.history('RESIDUALS') for hit in row.hits]"
     counts = ", ".join(
@@ -82,7 +82,7 @@ def test_history_is_searched_and_narrowed_by_folder_agent_and_time(two: Folder) 
     )
 
 
-def test_a_log_that_was_damaged_is_said_as_long_as_the_kernel_lives_and_nothing_is_printed(here: Folder) -> None:
+def test_history_notes_a_damaged_log_without_printing(here: Folder) -> None:
     """Nor to standard error, which belongs to the running cell."""
     here.log.write_bytes(b"not a database at all, " * 100)
     script = """
@@ -104,7 +104,7 @@ print(repr(agentnb.history()).splitlines()[-1] == agentnb.history().note)
     assert (printed, done.stderr) == ("True", "")
 
 
-def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
+def test_resumed_session_reports_a_gap_in_the_log(here: Folder) -> None:
     """Also in Python, after every resume."""
     here.run("import agentnb; s = agentnb.start('eliza'); agentnb.history(); s.prompt('/say x').wait(60); s.close()")
     lose = "c.execute('DELETE FROM entries WHERE at = (SELECT min(at) FROM entries WHERE channel LIKE ?)', ('%/chat',))"
@@ -113,13 +113,13 @@ def test_what_was_lost_is_said_by_the_session(here: Folder) -> None:
     assert "is damaged in the log" in here.run(take_up).stdout
 
 
-def test_a_title_is_cut_after_its_secrets_are_taken_out(here: Folder) -> None:
+def test_title_is_redacted_before_it_is_cut(here: Folder) -> None:
     """The other order could leave half a key, which no pattern finds."""
     here.run(BEGIN.format(cwd={}, text=f"/say in the folder of today {KEY} and on"))
     assert here.says("agentnb.history()[0].title") == "/say in the folder of today *** and on"
 
 
-def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
+def test_shell_pins_archives_renames_and_deletes_conversations(here: Folder) -> None:
     """Several at once; Python sees it; an error does not stop the others."""
     here.run("\n".join(BEGIN.format(cwd={}, text=text) for text in ("/say one", "/say two")))
     one, two = (row["id"] for row in json.loads(here.shell("history", "--json")))
@@ -136,7 +136,7 @@ def test_a_shell_arranges_what_kernels_have_kept(here: Folder) -> None:
     assert here.shell("history", "--archived") == "The session log has no such session.\n"
 
 
-def test_python_arranges_what_kernels_have_kept(here: Folder) -> None:
+def test_python_pins_archives_renames_and_duplicates_sessions(here: Folder) -> None:
     """Each call returns the session's new state."""
     here.run(BEGIN.format(cwd={}, text="/say one"))
     script = """
@@ -167,7 +167,7 @@ except agentnb.UsageError as error:
     ]
 
 
-def test_a_shell_says_what_is_kept_and_changes_it(here: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shell_checks_exports_deletes_and_imports_storage(here: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is deleted without --yes; JSON has the figures as rows."""
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(here.path / "data"))
     here.run(BEGIN.format(cwd={}, text="/say one"))

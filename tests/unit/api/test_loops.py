@@ -13,7 +13,7 @@ async def nested() -> bool:
     return nest()
 
 
-def test_asyncio_run_after_a_nested_wait_closes_its_loop_as_before() -> None:
+def test_nested_wait_does_not_replace_asyncio_run() -> None:
     """nest-asyncio's own version never closes its loops."""
     before = asyncio.run
     assert run(nested())

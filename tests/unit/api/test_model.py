@@ -19,14 +19,14 @@ def model_of(session: Session) -> object:
     return next(each["currentValue"] for each in session.state.config_options or () if each["id"] == "model")
 
 
-def test_the_first_prompt_goes_to_the_model_that_start_names(start: Start) -> None:
+def test_first_prompt_uses_the_model_given_to_start(start: Start) -> None:
     """No earlier prompt goes elsewhere; another session has the agent's default."""
     session = start("many_models", model="model-7")
     assert session.prompt("hello").wait(PATIENCE).text == "model-7, 5 characters"
 
 
 @pytest.mark.parametrize("words", [["both"], ["old"]])
-def test_a_model_is_chosen_by_its_id_or_its_name(start: Start, words: list[str]) -> None:
+def test_start_accepts_a_model_by_id_or_name(start: Start, words: list[str]) -> None:
     """Also with older agents, which have no config option for it."""
     for model in ("m2", "Two", "two"):
         session = start("settings", *words, model=model)
@@ -34,7 +34,7 @@ def test_a_model_is_chosen_by_its_id_or_its_name(start: Start, words: list[str])
         assert model_of(session) == "m2"
 
 
-def test_a_model_that_is_not_offered_fails_every_turn_with_the_models_that_are(start: Start) -> None:
+def test_unknown_model_fails_every_turn_and_lists_the_models(start: Start) -> None:
     """Opening the session fails, too; no prompt reaches another model."""
     session = start("settings", "both", model="m3")
     for _ in range(2):
@@ -44,19 +44,19 @@ def test_a_model_that_is_not_offered_fails_every_turn_with_the_models_that_are(s
         session.open(PATIENCE)
 
 
-def test_of_many_models_the_error_names_some(start: Start) -> None:
+def test_unknown_model_error_lists_only_some_of_many_models(start: Start) -> None:
     """It counts the rest."""
     with pytest.raises(NotOffered, match=r"model-0, model-1, .*, model-19 and 180 more\."):
         start("many_models", model="other").open(PATIENCE)
 
 
-def test_an_agent_without_models_says_that_it_has_none(start: Start) -> None:
+def test_turn_fails_when_the_agent_has_no_choice_of_models(start: Start) -> None:
     with pytest.raises(TurnFailed, match=r"has no choice of models, and 'haiku' was asked for\. Leave out model=\."):
         start(model="haiku").prompt("hello").wait(PATIENCE)
 
 
 @pytest.mark.parametrize("words", [[], ["resume"]])
-def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str]) -> None:
+def test_model_survives_an_agent_restart(start: Start, words: list[str]) -> None:
     """Also if the agent cannot resume its session; the last choice counts."""
     session = start("settings", "both", *words, model="m2")
     session.open(PATIENCE)
@@ -68,7 +68,7 @@ def test_the_model_stays_when_the_agent_restarts(start: Start, words: list[str])
     assert model_of(session) == "m3"
 
 
-def test_a_copy_has_the_model_that_was_chosen_last(start: Start) -> None:
+def test_fork_uses_the_model_chosen_last(start: Start) -> None:
     """It is not the model of the session's start."""
     session = start("settings", "both", "fork", model="m2")
     session.open(PATIENCE)
@@ -79,7 +79,7 @@ def test_a_copy_has_the_model_that_was_chosen_last(start: Start) -> None:
     copy.close(PATIENCE)
 
 
-def test_a_session_that_is_open_gets_the_model_for_its_next_prompt(start: Start) -> None:
+def test_start_changes_the_model_of_an_open_session(start: Start) -> None:
     """An unknown model is an error and changes nothing."""
     session = start("many_models")
     assert session.prompt("hello").wait(PATIENCE).text == "model-0, 5 characters"
@@ -91,7 +91,7 @@ def test_a_session_that_is_open_gets_the_model_for_its_next_prompt(start: Start)
     assert session.prompt("hello").wait(PATIENCE).text == "model-7, 5 characters"
 
 
-def test_another_model_is_chosen_by_its_id_or_its_name(start: Start) -> None:
+def test_set_model_accepts_an_id_or_a_name(start: Start) -> None:
     """Also before the agent starts, instead of an unknown model; it survives the agent's restart."""
     session = start("settings", "both", "resume", model="m3")
     with pytest.raises(NotOffered, match="m1, m2"):
@@ -105,12 +105,12 @@ def test_another_model_is_chosen_by_its_id_or_its_name(start: Start) -> None:
 
 
 @pytest.mark.parametrize("model", ["", 3])
-def test_a_model_that_is_no_text_is_refused(start: Start, model: object) -> None:
+def test_start_rejects_a_model_that_is_not_text(start: Start, model: object) -> None:
     with pytest.raises(UsageError, match="model"):
         start(model=model)
 
 
-def test_option_that_the_agent_changes_right_after_a_choice_is_shown_as_it_is(start: Start) -> None:
+def test_option_update_sent_with_the_response_takes_effect(start: Start) -> None:
     """The update comes in one read with the response."""
     session = start("changes_its_mind")
     session.open(PATIENCE)

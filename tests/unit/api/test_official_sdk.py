@@ -37,7 +37,7 @@ def copying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copying]:
     copying.session.close()
 
 
-def test_a_tool_call_that_is_allowed_reads_and_writes_files_and_streams_its_answer(copying: Copying) -> None:
+def test_allowed_tool_call_reads_and_writes_files(copying: Copying) -> None:
     """It covers file requests, a permission request, updates and text chunks."""
     copying.answer = "allow"
     turn = copying.session.prompt("copy a.txt b.txt").wait(PATIENCE)
@@ -48,14 +48,14 @@ def test_a_tool_call_that_is_allowed_reads_and_writes_files_and_streams_its_answ
     assert (turn.text, turn.stop_reason) == ("Copied 8 characters.", "end_turn")
 
 
-def test_a_tool_call_that_is_denied_writes_nothing(copying: Copying) -> None:
+def test_denied_tool_call_writes_nothing(copying: Copying) -> None:
     """The agent gets the chosen option."""
     copying.answer = "deny"
     turn = copying.session.prompt("copy a.txt c.txt").wait(PATIENCE)
     assert (turn.text, (copying.folder / "c.txt").exists()) == ("I leave it.", False)
 
 
-def test_a_file_that_cannot_be_read_fails_the_turn_with_the_error_of_the_sdk(copying: Copying) -> None:
+def test_unreadable_file_fails_the_turn_with_the_error_of_the_sdk(copying: Copying) -> None:
     """The SDK answers the prompt with agentnb's error."""
     turn = copying.session.prompt("copy none.txt d.txt").wait(PATIENCE, check=False)
     assert turn.state == "error"
@@ -63,7 +63,7 @@ def test_a_file_that_cannot_be_read_fails_the_turn_with_the_error_of_the_sdk(cop
     assert "none.txt" in turn.error.message
 
 
-def test_cancelling_ends_a_turn(copying: Copying) -> None:
+def test_cancel_ends_a_turn_of_an_sdk_agent(copying: Copying) -> None:
     """The agent receives `session/cancel` while it serves the prompt."""
     turn = copying.session.prompt("wait")
     assert next(iter(turn)) == "Waiting."

@@ -15,9 +15,7 @@ SESSIONS = 8
 
 
 @pytest.mark.parametrize("is_awaited", [True, False], ids=["after their answer", "before their answer"])
-def test_sessions_in_many_workspaces_when_closed_leave_no_files_threads_or_agents(
-    tmp_path: Path, *, is_awaited: bool
-) -> None:
+def test_closed_sessions_leave_no_files_threads_or_agents(tmp_path: Path, *, is_awaited: bool) -> None:
     """Each workspace has a store, whose lock and thread end with its last session."""
     process = psutil.Process()
     workspaces = [tmp_path / f"workspace-{number}" for number in range(SESSIONS)]

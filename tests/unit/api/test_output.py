@@ -20,14 +20,14 @@ class Label:
     score: int
 
 
-def test_an_answer_that_does_not_fit_is_asked_for_once_more_in_its_turn(start: Start) -> None:
+def test_output_is_requested_again_when_the_answer_does_not_fit(start: Start) -> None:
     """The value comes from the second answer."""
     session = start("moody")
     turn = session.prompt("json-late", output=Label)
     assert (turn.output, len(session.turns), "I would rather talk." in turn.text) == (Label("good", 3), 1, True)
 
 
-def test_a_turn_with_output_can_be_awaited(start: Start) -> None:
+def test_turn_with_output_can_be_awaited(start: Start) -> None:
     session = start("moody")
 
     async def answer() -> object:
@@ -36,7 +36,7 @@ def test_a_turn_with_output_can_be_awaited(start: Start) -> None:
     assert run(answer()) == Label("good", 3)
 
 
-def test_an_answer_that_never_fits_raises_with_what_is_wrong_and_its_beginning(start: Start) -> None:
+def test_output_raises_with_the_reason_when_no_answer_fits(start: Start) -> None:
     """After the second try; the session continues."""
     session = start("moody")
     turn = session.prompt("json-late", output=list[int])
@@ -45,7 +45,7 @@ def test_an_answer_that_never_fits_raises_with_what_is_wrong_and_its_beginning(s
     assert session.prompt("hello").wait().text == "said hello"
 
 
-def test_output_of_another_turn_or_a_cancelled_one_raises(start: Start) -> None:
+def test_output_raises_for_a_plain_or_cancelled_turn(start: Start) -> None:
     """It needs ``output=``; a cancelled turn raises TurnCancelled."""
     session = start("moody")
     with pytest.raises(UsageError, match="prompted without output="):
@@ -56,7 +56,7 @@ def test_output_of_another_turn_or_a_cancelled_one_raises(start: Start) -> None:
         _ = turn.output
 
 
-def test_output_that_is_no_type_is_refused_before_anything_is_asked(start: Start) -> None:
+def test_prompt_rejects_an_output_that_is_not_a_type(start: Start) -> None:
     session = start()
     with pytest.raises(UsageError, match="is not a type"):
         session.prompt("hello", output=object())

@@ -41,7 +41,7 @@ def questions(session: Session) -> QuestionTable:
     return session.questions
 
 
-def test_a_callback_is_given_what_the_agent_wants_and_allows_it(start: Start, tmp_path: Path) -> None:
+def test_callback_receives_permission_requests_and_allows_them(start: Start, tmp_path: Path) -> None:
     """Also without a front end: it decides alone."""
     requests: list[PermissionRequest] = []
 
@@ -59,7 +59,7 @@ def test_a_callback_is_given_what_the_agent_wants_and_allows_it(start: Start, tm
     assert (turn.tool_calls[0].output, turn.tool_calls[0].exit_code) == ("hi\n", 0)
 
 
-def test_a_callback_runs_on_a_thread_of_its_own(start: Start) -> None:
+def test_permission_callback_runs_on_its_own_thread(start: Start) -> None:
     """Sync or async: other tabs continue even if it blocks."""
     names, go_on = [], threading.Event()
 
@@ -127,7 +127,7 @@ BAD: dict[str, tuple[Callable[..., Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_callback_that_misbehaves_denies_and_says_why(start: Start, case: str) -> None:
+def test_failing_callback_denies_the_request_with_the_reason(start: Start, case: str) -> None:
     """The transcript and agent get the reason; the session continues."""
     callback, words = BAD[case]
     session = start(permissions=callback, permission_timeout=0.2 if "hangs" in case else PATIENCE)
@@ -144,13 +144,13 @@ def test_a_callback_that_misbehaves_denies_and_says_why(start: Start, case: str)
     ["rm -rf src", "cat /etc/passwd", "cat .env", "echo 'unclosed"],
     ids=["critical", "outside", "sensitive", "unreadable"],
 )
-def test_a_callbacks_yes_lowers_no_floor(start: Start, command: str) -> None:
+def test_callback_cannot_allow_what_needs_the_user(start: Start, command: str) -> None:
     """Critical or unreadable commands, sensitive and outside files are denied without a user."""
     turn = start(permissions=lambda _: "allow").prompt(f"/run {command}").wait(PATIENCE)
     assert ("refused" in turn.text, "no front end is attached" in turn.text) == (True, True)
 
 
-def test_the_user_is_asked_where_a_callbacks_yes_is_not_enough(start: Start) -> None:
+def test_user_is_asked_when_the_callback_is_not_enough(start: Start) -> None:
     """Also if the callback leaves it to the user."""
     with attended():
         for callback, command in ((lambda _: "allow", "rm -rf nothing"), (lambda _: "ask", "echo hi")):
@@ -163,7 +163,7 @@ def test_the_user_is_asked_where_a_callbacks_yes_is_not_enough(start: Start) -> 
             assert "refused" in turn.wait(PATIENCE).text
 
 
-def test_a_callback_answers_with_one_of_the_options(start: Start) -> None:
+def test_callback_can_answer_with_an_option(start: Start) -> None:
     """By its id, its label, or the option itself."""
     for pick in (lambda each: each.id, lambda each: each.label, lambda each: each):
 
@@ -173,7 +173,7 @@ def test_a_callback_answers_with_one_of_the_options(start: Start) -> None:
         assert "exit code 0" in start(permissions=allow).prompt("/run echo hi").wait(PATIENCE).text
 
 
-def test_open_questions_are_listed_and_answered(start: Start) -> None:
+def test_session_questions_can_be_listed_and_answered(start: Start) -> None:
     """They show as a table; the first answer counts."""
     with attended():
         session = start()
@@ -191,7 +191,7 @@ def test_open_questions_are_listed_and_answered(start: Start) -> None:
     assert (session.questions, repr(session.questions)) == ((), "No open questions.")
 
 
-def test_the_permissions_can_be_set_to_a_function_and_back(start: Start) -> None:
+def test_permissions_can_be_set_to_a_function_and_back(start: Start) -> None:
     session = start(permissions="deny")
     allow = lambda _: "allow"  # noqa: E731
     session.permissions = allow
@@ -202,7 +202,7 @@ def test_the_permissions_can_be_set_to_a_function_and_back(start: Start) -> None
     assert "refused" in session.prompt("/run echo hi").wait(PATIENCE).text
 
 
-def test_decisions_of_a_callback_are_in_the_log(start: Start) -> None:
+def test_decision_of_a_callback_is_logged(start: Start) -> None:
     """The log names the callback."""
     with agentnb.testing.events(name="policy.decided") as heard:
         start(permissions=lambda _: "allow").prompt("/run echo hi").wait(PATIENCE)

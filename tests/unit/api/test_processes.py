@@ -56,7 +56,7 @@ print(session.prompt("/say still here").wait(120).text)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_fork_starts_sessions_of_its_own_and_leaves_the_parents_alone(tmp_path: Path) -> None:
+def test_forked_process_cannot_use_the_sessions_of_its_parent(tmp_path: Path) -> None:
     """In the fork, the parent's session and running turn raise at once."""
     command = [sys.executable, "-c", FORKED]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -70,7 +70,7 @@ def test_a_fork_starts_sessions_of_its_own_and_leaves_the_parents_alone(tmp_path
     ], done.stderr
 
 
-def test_many_threads_prompt_one_session_and_each_gets_its_answer(start: Start) -> None:
+def test_session_answers_prompts_from_many_threads(start: Start) -> None:
     """The prompts queue; none is lost or mixed up."""
     session = start()
     with ThreadPoolExecutor(8) as threads:
@@ -78,7 +78,7 @@ def test_many_threads_prompt_one_session_and_each_gets_its_answer(start: Start) 
     assert texts == [str(n) for n in range(16)]
 
 
-def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -> None:
+def test_reading_a_running_turn_repeatedly_keeps_no_memory(start: Start) -> None:
     """Every look returns the same turn."""
     session = start()
     turn = session.prompt("/hang")
@@ -93,7 +93,7 @@ def test_looking_at_a_running_turn_again_and_again_costs_nothing(start: Start) -
     turn.cancel()
 
 
-def test_a_finished_turn_is_let_go(start: Start) -> None:
+def test_session_does_not_hold_a_finished_turn(start: Start) -> None:
     """Only its reader holds it; the transcript has its text."""
     session = start()
     seen = weakref.ref(session.prompt("/say gone").wait(PATIENCE))

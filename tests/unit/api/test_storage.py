@@ -77,7 +77,7 @@ def damage(log: Path, table: str) -> None:
         file.write(RUBBISH)
 
 
-def test_what_is_kept_is_measured_by_kind_agent_and_folder(shell: Storage, log: Path, tmp_path: Path) -> None:
+def test_storage_measures_size_by_kind_agent_and_folder(shell: Storage, log: Path, tmp_path: Path) -> None:
     """The kinds add up to all files; agents and folders have their shares."""
     LogStore(log, new_id()).find("question")
     shell = storage_of(shell_log())
@@ -92,7 +92,7 @@ def test_what_is_kept_is_measured_by_kind_agent_and_folder(shell: Storage, log: 
     assert "<table>" in shell._repr_html_()
 
 
-def test_old_conversations_are_deleted_after_a_dry_run(shell: Storage, log: Path) -> None:
+def test_remove_deletes_old_conversations_after_a_dry_run(shell: Storage, log: Path) -> None:
     """The dry run names what is then deleted; the pinned one stays."""
     planned = shell.remove(older_than_days=1.5)
     assert (planned.titles, planned.is_done, titles(log)) == (("1",), False, ["0", "3", "2", "1"])
@@ -101,7 +101,7 @@ def test_old_conversations_are_deleted_after_a_dry_run(shell: Storage, log: Path
     assert (done.titles, str(done), titles(log)) == (("1",), "1 conversation deleted.", ["0", "3", "2"])
 
 
-def test_the_oldest_are_deleted_until_the_others_fit(shell: Storage, log: Path) -> None:
+def test_remove_deletes_the_oldest_until_the_others_fit(shell: Storage, log: Path) -> None:
     """No more than the limit needs; nothing if all fit."""
     everything = next(row.bytes for row in shell if row.what == "agent")
     assert shell.remove(larger_than=everything).titles == ()
@@ -122,12 +122,12 @@ def test_the_oldest_are_deleted_until_the_others_fit(shell: Storage, log: Path) 
     ],
     ids=repr,
 )
-def test_a_limit_that_makes_no_sense_is_refused(log: Path, limits: dict[str, object]) -> None:
+def test_remove_rejects_wrong_limits(log: Path, limits: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="For example"):
         stored_at(log).remove(**limits)  # type: ignore[arg-type]
 
 
-def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path, kernel: MakeHost) -> None:
+def test_kernel_applies_log_limits_from_the_environment(shell: Storage, log: Path, kernel: MakeHost) -> None:
     """Without limits, or with invalid ones, nothing is deleted."""
     host, store = kernel(), LogStore(log, new_id())
     for variables in ({}, {"AGENTNB_LOG_DAYS": "soon"}, {"AGENTNB_LOG_MAX": "much"}):
@@ -137,7 +137,7 @@ def test_limits_of_the_environment_are_kept_by_kernels(shell: Storage, log: Path
     assert titles(log) == ["0"]
 
 
-def test_what_a_kernel_has_open_is_never_deleted(log: Path, kernel: MakeHost, tmp_path: Path) -> None:
+def test_open_conversation_is_never_deleted(log: Path, kernel: MakeHost, tmp_path: Path) -> None:
     """Neither by its own kernel, nor another, nor a shell."""
     host, other = kernel(), kernel("other.ipynb")
     talk(host, tmp_path, ("a", "b"), title="open")
@@ -153,7 +153,7 @@ def flushed(host: Host) -> None:
     assert host.recorder.flush(30)
 
 
-def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> None:
+def test_delete_all_frees_the_disk_space(shell: Storage, log: Path) -> None:
     """Also the pinned one; no file keeps any of the text."""
     LogStore(log, new_id()).find("question")
     assert shell.delete_all().titles == ("0", "3", "2", "1")
@@ -164,9 +164,7 @@ def test_all_is_deleted_and_its_room_given_back(shell: Storage, log: Path) -> No
 
 
 @pytest.mark.parametrize("others", [0, 1])
-def test_all_is_deleted_also_where_a_workspace_is_gone(
-    log: Path, kernel: MakeHost, tmp_path: Path, others: int
-) -> None:
+def test_delete_all_works_when_a_workspace_is_gone(log: Path, kernel: MakeHost, tmp_path: Path, others: int) -> None:
     """Also the turns' changes there, unless another conversation needs them; then they stay."""
     host, work = kernel(), tmp_path / "work"
     work.mkdir()
@@ -182,7 +180,7 @@ def test_all_is_deleted_also_where_a_workspace_is_gone(
     assert (titles(log), store.folder.exists()) == ([], bool(others))
 
 
-def test_a_sound_log_has_no_faults_and_is_repaired_to_itself(shell: Storage, log: Path) -> None:
+def test_repair_keeps_the_contents_of_an_intact_log(shell: Storage, log: Path) -> None:
     """The new file has all conversations with their marks; the old file stays."""
     assert shell.check() == []
     done = shell.repair()
@@ -192,7 +190,7 @@ def test_a_sound_log_has_no_faults_and_is_repaired_to_itself(shell: Storage, log
 
 
 @pytest.mark.parametrize("table", ["turns", "snapshots", "entries", "usage"])
-def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, log: Path, table: str) -> None:
+def test_repair_recovers_what_is_readable_in_a_damaged_log(shell: Storage, log: Path, table: str) -> None:
     """Whichever table is damaged, the new file is sound, and losses are named."""
     damage(log, table)
     assert shell.check() != []
@@ -202,7 +200,7 @@ def test_a_damaged_log_is_said_and_what_can_be_read_is_repaired(shell: Storage, 
     assert titles(log) == ["0", "3", "2", "1"]
 
 
-def test_a_repair_makes_the_texts_of_turns_anew_from_the_conversations(shell: Storage, log: Path) -> None:
+def test_repair_rebuilds_the_turns_from_the_conversations(shell: Storage, log: Path) -> None:
     """They are found, listed and counted as before; also if rows are missing from a sound table."""
     before = {uri: LogStore(log, new_id()).latest_turns(uri, 10) for uri in uris_of(log)}
     damage(log, "turns")
@@ -215,7 +213,7 @@ def test_a_repair_makes_the_texts_of_turns_anew_from_the_conversations(shell: St
     assert len(LogStore(log, new_id()).find("question 2").sessions) == 1
 
 
-def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
+def test_repair_moves_a_log_aside_that_is_not_a_database(log: Path) -> None:
     """Nothing in it is readable; the next conversation begins a new file."""
     log.write_bytes(b"not a database at all, " * 500)
     storage = stored_at(log)
@@ -224,7 +222,7 @@ def test_a_log_that_is_no_database_is_put_aside_by_a_repair(log: Path) -> None:
     assert storage.check() == []
 
 
-def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp_path: Path) -> None:
+def test_import_adds_exported_conversations_only_once(shell: Storage, log: Path, tmp_path: Path) -> None:
     """Another machine lists, finds and reads them like here; a second import adds nothing."""
     file = tmp_path / "out/all.db"
     with pytest.raises(LogUnavailable, match="There is no folder"):
@@ -244,7 +242,7 @@ def test_exported_conversations_are_imported_once(shell: Storage, log: Path, tmp
 
 
 @pytest.mark.parametrize("content", [b"", b"rubbish" * 1000, b"SQLite format 3\x00" + b"\x00" * 4000], ids=len)
-def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, content: bytes) -> None:
+def test_import_rejects_a_file_that_is_not_a_log(log: Path, tmp_path: Path, content: bytes) -> None:
     """An error has the reason, or nothing is added."""
     file = tmp_path / "in.db"
     file.write_bytes(content)
@@ -262,5 +260,5 @@ def test_a_file_that_is_no_log_is_not_imported(log: Path, tmp_path: Path, conten
 @pytest.mark.parametrize(
     ("text", "bytes_of_it"), [("10", 10), ("2k", 2048), ("1 MB", 2**20), ("", None), ("-1", None), ("1T", None)]
 )
-def test_a_size_is_read_as_people_write_it(text: str, bytes_of_it: int | None) -> None:
+def test_size_parses_numbers_with_units(text: str, bytes_of_it: int | None) -> None:
     assert size(text) == bytes_of_it

@@ -16,8 +16,7 @@ from tests.unit.running import run
 Start = Callable[..., Session]
 
 
-def test_everything_a_turn_is_made_of_can_be_read(start: Start) -> None:
-    """Thoughts, plan, tool calls and tokens are properties."""
+def test_turn_has_thoughts_plan_tool_calls_and_usage(start: Start) -> None:
     session = start(permissions="allow")
     thought = session.prompt("/think why").wait(PATIENCE)
     plan = session.prompt("/plan 3").wait(PATIENCE)
@@ -30,14 +29,13 @@ def test_everything_a_turn_is_made_of_can_be_read(start: Start) -> None:
     assert usage.usage.input_tokens
 
 
-def test_a_turn_streams(start: Start) -> None:
-    """Iterating gives pieces that join to the whole text."""
+def test_iterating_over_a_turn_streams_its_text(start: Start) -> None:
     turn = start().prompt("/slow 5 1")
     pieces = list(turn)
     assert ("".join(pieces), turn.done) == (turn.text, True)
 
 
-def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
+def test_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
     """``await turn`` and ``async for`` both work on the caller's loop."""
     session = start()
 
@@ -49,7 +47,7 @@ def test_a_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
     assert run(both()) == ("a", "b c")
 
 
-def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None:
+def test_wait_inside_a_running_loop_does_not_block_it(start: Start) -> None:
     """``turn.wait()`` in a running loop does not stop the user's tasks."""
     session = start()
 
@@ -62,7 +60,7 @@ def test_waiting_inside_a_running_loop_lets_the_loop_go_on(start: Start) -> None
     assert run(cell()) == ["my own task", "done"]
 
 
-def test_a_second_prompt_waits_for_the_first(start: Start) -> None:
+def test_second_prompt_waits_for_the_first(start: Start) -> None:
     """It shows in the queue and runs by itself."""
     session = start()
     first, second = session.prompt("/hang"), session.prompt("/say second")
@@ -71,7 +69,7 @@ def test_a_second_prompt_waits_for_the_first(start: Start) -> None:
     assert (queued, second.wait(PATIENCE).text) == (("queued", ("/say second",), None), "second")
 
 
-def test_a_waiting_prompt_can_be_taken_back(start: Start) -> None:
+def test_queued_prompt_can_be_cancelled(start: Start) -> None:
     """Cancelling it empties the queue; the running turn goes on."""
     session = start()
     first, second = session.prompt("/hang"), session.prompt("/say second")
@@ -80,7 +78,7 @@ def test_a_waiting_prompt_can_be_taken_back(start: Start) -> None:
     first.cancel()
 
 
-def test_cancelling_ends_a_silent_turn_at_once(start: Start) -> None:
+def test_cancel_ends_a_silent_turn_at_once(start: Start) -> None:
     """The agent is notified; the session stays usable."""
     session = start()
     turn = session.prompt("/hang")
@@ -91,7 +89,7 @@ def test_cancelling_ends_a_silent_turn_at_once(start: Start) -> None:
         turn.raise_for_error()
 
 
-def test_a_wait_can_be_bounded(start: Start) -> None:
+def test_wait_raises_after_its_timeout(start: Start) -> None:
     """The turn continues; the error says how to wait again or stop it."""
     turn = start().prompt("/hang")
     with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"):
@@ -99,7 +97,7 @@ def test_a_wait_can_be_bounded(start: Start) -> None:
     assert not turn.done
 
 
-def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
+def test_first_prompt_gives_the_session_its_title(start: Start) -> None:
     """A long title is cut; later prompts do not rename the session."""
     session = start()
     session.prompt("/say " + "long " * 40).wait(PATIENCE)
@@ -108,14 +106,14 @@ def test_a_session_is_named_after_its_first_prompt(start: Start) -> None:
     assert (len(title) <= 48, title.endswith("…"), session.title == title) == (True, True, True)
 
 
-def test_nothing_is_written_where_nobody_can_be_asked(start: Start, tmp_path: Path) -> None:
+def test_write_is_denied_when_no_front_end_is_attached(start: Start, tmp_path: Path) -> None:
     """Without a front end it is denied, and the message says how to change that."""
     turn = start().prompt("/write notes.txt hello").wait(PATIENCE)
     assert not (tmp_path / "notes.txt").exists()
     assert 'permissions="allow"' in turn.text
 
 
-def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
+def test_command_runs_only_with_permission(start: Start) -> None:
     """Denied, it never starts; allowed, the agent gets its output."""
     denied = start(permissions="deny").prompt("/run echo hi").wait(PATIENCE)
     allowed = start(permissions="allow").prompt("/run echo hi").wait(PATIENCE)
@@ -124,7 +122,7 @@ def test_a_command_runs_only_where_permission_is_given(start: Start) -> None:
     assert [terminal.output for terminal in allowed.session.chat.terminals or ()] == ["hi\n"]
 
 
-def test_stopping_one_session_leaves_the_others_alone(start: Start) -> None:
+def test_cancelling_one_session_does_not_affect_others(start: Start) -> None:
     """Even sessions of the same process continue in the background."""
     session, other = start(), start()
     going_on, stopped = other.prompt("/slow 20 20"), session.prompt("/hang")

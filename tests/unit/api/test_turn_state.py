@@ -34,7 +34,7 @@ READINGS: dict[str, tuple[Callable[[Turn], Any], set[Any]]] = {
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(start: Start, reading: str) -> None:
+def test_queued_turn_that_starts_while_read_never_looks_ended(start: Start, reading: str) -> None:
     """Started between any two lines of the reading, it is seen as queued or running only."""
     read, possible = READINGS[reading]
     seen = set()
@@ -55,7 +55,7 @@ def test_a_queued_turn_that_starts_while_it_is_read_is_never_said_to_have_ended(
     assert seen - possible == set()
 
 
-def test_a_callback_runs_on_a_thread_of_its_own_and_may_block(start: Start) -> None:
+def test_done_callback_runs_on_its_own_thread_and_may_block(start: Start) -> None:
     """It delays neither other callbacks nor the next turn."""
     session, go_on, names = start(), threading.Event(), []
     called = threading.Semaphore(0)
@@ -97,7 +97,7 @@ def raised() -> Iterator[queue.Queue[BaseException | None]]:
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt])
 @pytest.mark.parametrize("ended", [False, True])
-def test_a_callback_that_raises_stops_nothing(
+def test_failing_done_callback_does_not_stop_the_session(
     start: Start, raised: queue.Queue[BaseException | None], error: type[BaseException], *, ended: bool
 ) -> None:
     """Later callbacks and the queue continue; the exception is logged."""
@@ -117,7 +117,7 @@ def test_a_callback_that_raises_stops_nothing(
     assert raised.empty()
 
 
-def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) -> None:
+def test_editing_a_cancelled_prompt_does_not_send_it(start: Start) -> None:
     """At any moment, the edit is refused and nothing is queued."""
 
     def at(number: int) -> Step:
@@ -136,7 +136,7 @@ def test_a_prompt_that_was_taken_back_is_not_sent_by_editing_it(start: Start) ->
     every_step(at)
 
 
-def test_a_turn_that_runs_is_shown_as_a_value_with_what_was_said_so_far(start: Start) -> None:
+def test_running_turn_is_displayed_with_its_text_so_far(start: Start) -> None:
     """A cell's output does not change, so it says that more will come."""
     turn = start().prompt("/slow 100000 20")
     next(iter(turn))

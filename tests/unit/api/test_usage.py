@@ -19,7 +19,7 @@ print(json.dumps(found.total.costs))
 s.close()"""
 
 
-def test_money_that_an_agent_says_for_the_session_is_shared_out_to_its_turns(tmp_path: Path) -> None:
+def test_session_cost_is_split_among_its_turns(tmp_path: Path) -> None:
     """Each turn has the increase since the last; a later kernel and a shell read the same."""
     here = Folder(tmp_path)
     rows, total = map(json.loads, here.run(ASK).stdout.splitlines())
@@ -40,7 +40,7 @@ def test_money_that_an_agent_says_for_the_session_is_shared_out_to_its_turns(tmp
     assert "not a date" in here.shell("usage", "--since", "soon", code=1)
 
 
-def test_usage_when_asked_wrongly_says_how() -> None:
+def test_usage_rejects_wrong_arguments() -> None:
     with pytest.raises(
         agentnb.UsageError, match="by must be one of 'turn', 'session', 'day', 'agent', 'folder', not 'week'"
     ):

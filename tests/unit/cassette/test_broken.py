@@ -37,7 +37,7 @@ def rewrite(path: Path, number: int, line: str) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-def test_every_cut_is_noticed(path: Path) -> None:
+def test_truncated_cassette_is_reported_with_its_line(path: Path) -> None:
     """At any byte, in a line or between two; the error names the line of the cut."""
     assert file.read(path).turns == 2
     data = path.read_bytes()
@@ -51,7 +51,7 @@ def test_every_cut_is_noticed(path: Path) -> None:
         assert "cut" in message or "empty" in message or "no cassette" in message
 
 
-def test_lines_that_are_missing_from_the_middle(path: Path) -> None:
+def test_missing_lines_in_the_middle_are_reported(path: Path) -> None:
     """The last line has the count."""
     rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(rows[:8] + rows[9:]), encoding="utf-8")
@@ -59,7 +59,7 @@ def test_lines_that_are_missing_from_the_middle(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [0, "1", None])
-def test_an_unknown_version(path: Path, version: object) -> None:
+def test_unknown_cassette_version_is_reported(path: Path, version: object) -> None:
     rewrite(path, 1, json.dumps({"cassette": version, "by": "someone"}))
     message = broken(path)
     assert message.startswith(f"{path}:1: ")
@@ -75,7 +75,9 @@ def test_an_unknown_version(path: Path, version: object) -> None:
         (99, "<b>9</b>", "a newer agentnb"),
     ],
 )
-def test_a_newer_cassette_says_which_agentnb_reads_it(path: Path, version: int, oldest: str | None, says: str) -> None:
+def test_too_new_cassette_names_the_agentnb_that_reads_it(
+    path: Path, version: int, oldest: str | None, says: str
+) -> None:
     """A cassette without a valid version needs a newer one."""
     rewrite(path, 1, json.dumps({"cassette": version, "by": "someone", "oldest_agentnb": oldest}))
     message = broken(path)
@@ -83,7 +85,7 @@ def test_a_newer_cassette_says_which_agentnb_reads_it(path: Path, version: int, 
     assert "pip install --upgrade jupyter-agentnb" in message
 
 
-def test_a_recorded_cassette_names_the_oldest_agentnb_that_reads_it(path: Path) -> None:
+def test_recording_writes_the_oldest_agentnb_that_reads_it(path: Path) -> None:
     assert file.read_header(path).oldest_agentnb == OLDEST_READER
 
 
@@ -101,14 +103,14 @@ def test_a_recorded_cassette_names_the_oldest_agentnb_that_reads_it(path: Path) 
         ('{"pace": "fast"}', "pace"),
     ],
 )
-def test_a_bad_line(path: Path, line: str, says: str) -> None:
+def test_invalid_line_is_reported_with_its_number(path: Path, line: str, says: str) -> None:
     rewrite(path, 9, line)
     message = broken(path)
     assert message.startswith(f"{path}:9: ")
     assert says in message
 
 
-def test_a_bad_rule(path: Path) -> None:
+def test_invalid_comparison_rule_is_reported(path: Path) -> None:
     """The pattern or the field is invalid."""
     rewrite(path, 1, json.dumps({"cassette": 1, "rules": [{"name": "x", "pattern": "("}]}))
     assert broken(path).startswith(f"{path}:1: the pattern of the rule 'x' is not a regular expression")
@@ -116,13 +118,12 @@ def test_a_bad_rule(path: Path) -> None:
     assert broken(path).startswith(f"{path}:1: the header cannot be read")
 
 
-def test_no_file_at_all(tmp_path: Path) -> None:
-    """The error says how to make one."""
+def test_missing_cassette_error_says_how_to_record_one(tmp_path: Path) -> None:
     assert "there is no cassette" in broken(tmp_path / "none.jsonl")
     assert "AGENTNB_CASSETTE_MODE=record" in broken(tmp_path / "none.jsonl")
 
 
-def test_something_else(tmp_path: Path) -> None:
+def test_file_that_is_not_a_cassette_is_reported(tmp_path: Path) -> None:
     """Another kind of file, an empty file, binary data."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"cells": []}\n', encoding="utf-8")

@@ -119,7 +119,7 @@ STEPS: list[list[Any]] = [
 ]
 
 
-def test_files_when_the_agent_wrote_them_by_itself_are_there_after_a_replay(tmp_path: Path) -> None:
+def test_replay_writes_the_files_that_the_agent_wrote(tmp_path: Path) -> None:
     """New, changed, deleted, moved and binary files, links, modes and empty folders; in another folder."""
     path, work, other = tmp_path / "a.cassette.jsonl", tmp_path / "work", tmp_path / "other"
     begun(work)
@@ -132,7 +132,7 @@ def test_files_when_the_agent_wrote_them_by_itself_are_there_after_a_replay(tmp_
     assert "a,b" not in json.dumps(next(line for line in files(path) if line["file"] == "kept.csv")["after"])
 
 
-def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_on(tmp_path: Path) -> None:
+def test_replay_can_run_again_in_the_same_folder(tmp_path: Path) -> None:
     """Files of the recording itself cause no mismatch."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     turns: list[list[list[Any]]] = [
@@ -147,7 +147,7 @@ def test_a_replay_when_it_runs_again_in_its_folder_finds_its_own_files_and_goes_
     assert tree(work) == {"c.txt": ("executable", b"to be moved\n" * 9)}
 
 
-def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) -> None:
+def test_second_recording_of_files_has_the_same_bytes(tmp_path: Path) -> None:
     """A mark replaces the workspace's path in a file, so the folder makes no difference."""
     path = tmp_path / "a.cassette.jsonl"
     begun(tmp_path / "work")
@@ -158,17 +158,15 @@ def test_a_recording_when_it_is_made_again_is_equal_to_the_byte(tmp_path: Path) 
     assert path.read_bytes() == data
 
 
-def test_a_turn_when_it_changes_no_file_adds_nothing_to_the_cassette(tmp_path: Path) -> None:
-    """Nor do the cassette in the workspace and the notebook beside it."""
+def test_turn_without_file_changes_records_no_files(tmp_path: Path) -> None:
+    """The cassette in the workspace and the notebook beside it are not recorded, either."""
     path = tmp_path / "work/a.cassette.jsonl"
     notebook = [["write", "a.ipynb", "{}"]]
     assert record(path, tmp_path / "work", [], [["claim", "a.txt"]], notebook) == [[], [], [("a.ipynb", "added")]]
     assert files(path) == []
 
 
-def test_files_when_the_option_is_off_are_neither_recorded_nor_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_not_recorded_or_replayed_when_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`AGENTNB_CASSETTE_FILES=off`."""
     path, steps = tmp_path / "a.cassette.jsonl", [["write", "a.txt", "a\n"]]
     record(path, tmp_path / "work", steps)
@@ -178,7 +176,7 @@ def test_files_when_the_option_is_off_are_neither_recorded_nor_written(
     assert files(tmp_path / "b.cassette.jsonl") == []
 
 
-def test_a_replay_when_a_file_is_other_than_recorded_fails_with_a_diff_and_writes_nothing(tmp_path: Path) -> None:
+def test_replay_fails_with_a_diff_when_a_file_differs(tmp_path: Path) -> None:
     """The error says what, where and what to do."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     begun(work)
@@ -196,7 +194,7 @@ def test_a_replay_when_a_file_is_other_than_recorded_fails_with_a_diff_and_write
     assert tree(work) == before
 
 
-def test_a_replay_when_a_new_file_exists_already_leaves_it_alone(tmp_path: Path) -> None:
+def test_replay_does_not_overwrite_an_existing_new_file(tmp_path: Path) -> None:
     """The recorded content is fine; another content is a mismatch."""
     path, work, steps = tmp_path / "a.cassette.jsonl", tmp_path / "work", [["write", "a.txt", "On 2026-11-21: a\n"]]
     record(path, work, steps)
@@ -209,7 +207,7 @@ def test_a_replay_when_a_new_file_exists_already_leaves_it_alone(tmp_path: Path)
     assert (work / "a.txt").read_text() == "mine\n"
 
 
-def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_came_then(tmp_path: Path) -> None:
+def test_files_written_by_the_client_are_not_recorded(tmp_path: Path) -> None:
     """The request is sent again; a later change by the agent itself is recorded."""
     path = tmp_path / "a.cassette.jsonl"
     steps = [["ask", "a.txt", "one\n"], ["ask", "b.txt", "one\n"], ["write", "b.txt", "one\ntwo\n"]]
@@ -219,7 +217,7 @@ def test_a_file_when_the_client_wrote_it_is_not_in_the_cassette_but_for_what_cam
     assert tree(tmp_path / "other") == tree(tmp_path / "work")
 
 
-def test_a_file_when_a_command_of_the_client_writes_it_again_is_that_of_today(tmp_path: Path) -> None:
+def test_replay_keeps_files_that_a_command_writes_again(tmp_path: Path) -> None:
     """Commands run again in a replay; the agent's other files come from the cassette."""
     path = tmp_path / "a.cassette.jsonl"
     steps = [["shell", "echo $$ > process.txt; echo same > same.txt"], ["write", "own.txt", "own\n"]]
@@ -230,7 +228,7 @@ def test_a_file_when_a_command_of_the_client_writes_it_again_is_that_of_today(tm
     assert then.keys() == now.keys()
 
 
-def test_a_file_when_a_command_runs_and_it_is_other_than_recorded_is_not_overwritten(tmp_path: Path) -> None:
+def test_replay_with_a_command_does_not_overwrite_user_files(tmp_path: Path) -> None:
     """Today's command did not change it."""
     path = tmp_path / "a.cassette.jsonl"
     steps = [["shell", "true"], ["write", "own.txt", "own\n"]]
@@ -241,7 +239,7 @@ def test_a_file_when_a_command_runs_and_it_is_other_than_recorded_is_not_overwri
     assert (tmp_path / "work/own.txt").read_text() == "mine\n"
 
 
-def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: Path) -> None:
+def test_credentials_in_written_files_are_not_recorded(tmp_path: Path) -> None:
     """A text has a mask; contents of a binary or sensitive file are not stored."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     steps: list[list[Any]] = [
@@ -263,7 +261,7 @@ def test_a_credential_when_an_agent_writes_it_is_not_in_the_cassette(tmp_path: P
     assert (tmp_path / "other/.env").read_text() == "PASSWORD=other\n"
 
 
-def test_contents_when_they_are_large_are_beside_the_cassette_or_left_out(tmp_path: Path) -> None:
+def test_large_file_contents_are_stored_separately_or_omitted(tmp_path: Path) -> None:
     """A file over the limit is only listed; without it, a replay is a mismatch."""
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
     steps = [["repeat", "large.txt", "line\n", 10_000], ["repeat", "huge.txt", "x", 5 * 1024**2]]
@@ -277,7 +275,7 @@ def test_contents_when_they_are_large_are_beside_the_cassette_or_left_out(tmp_pa
     assert (tmp_path / "other/large.txt").read_text() == "line\n" * 10_000
 
 
-def test_a_cassette_with_files_when_it_is_shown_names_them(tmp_path: Path) -> None:
+def test_readable_cassette_lists_recorded_files(tmp_path: Path) -> None:
     """For reviews."""
     path = tmp_path / "a.cassette.jsonl"
     record(path, tmp_path / "work", [["write", "a.txt", "one\n"]])
@@ -306,7 +304,7 @@ PATHS = ["../x", "/x", "a/../../x", "", ".", "a//b", "./a", ".git/hooks/pre-comm
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_hostile_cassette_when_it_names_no_file_of_the_workspace_is_refused(
+def test_hostile_cassette_cannot_name_files_outside_the_workspace(
     hostile: Callable[[RecordedFile], Path], name: str
 ) -> None:
     """The error names the line before anything is played."""
@@ -325,7 +323,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("recorded", "message"), OTHERS)
-def test_a_hostile_cassette_when_it_has_contents_that_none_has_is_refused(
+def test_hostile_cassette_with_invalid_contents_is_rejected(
     hostile: Callable[[RecordedFile], Path], recorded: RecordedFile, message: str
 ) -> None:
     """Contents of a sensitive file, and invalid base64."""
@@ -342,7 +340,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("recorded", "message"), LINKS)
-def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
+def test_hostile_cassette_cannot_write_through_a_link(
     hostile: Callable[[RecordedFile], Path], tmp_path: Path, recorded: RecordedFile, message: str
 ) -> None:
     """Neither through an existing link nor through its own."""
@@ -357,9 +355,7 @@ def test_a_hostile_cassette_when_it_goes_through_a_link_writes_nothing_outside(
     assert tree(work) == {"way": ("link", str(outside))}
 
 
-def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outside(
-    hostile: Callable[[RecordedFile], Path], tmp_path: Path
-) -> None:
+def test_hostile_cassette_cannot_delete_through_a_link(hostile: Callable[[RecordedFile], Path], tmp_path: Path) -> None:
     """The workspace has no such file."""
     path = hostile(RecordedFile(path="way/there", before=FileState(text="safe\n")))
     (tmp_path / "outside").mkdir()
@@ -370,7 +366,7 @@ def test_a_hostile_cassette_when_it_deletes_through_a_link_deletes_nothing_outsi
     assert tree(tmp_path / "outside") == {"there": ("file", b"safe\n")}
 
 
-def test_files_when_a_proxy_records_the_agent_are_those_that_a_host_records(tmp_path: Path) -> None:
+def test_proxy_records_the_same_files_as_the_host(tmp_path: Path) -> None:
     """To the byte, without the cassette in the workspace; a replay writes them again."""
     last: list[list[Any]] = [
         ["write", "notes.txt", "last\n"],
@@ -397,9 +393,7 @@ def test_files_when_a_proxy_records_the_agent_are_those_that_a_host_records(tmp_
     assert {name: entry for name, entry in tree(again).items() if name != ".env"} == written
 
 
-def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proxy_records_no_files_when_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``AGENTNB_CASSETTE_FILES=off``."""
     monkeypatch.setenv("AGENTNB_CASSETTE_FILES", "off")
     path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
@@ -410,7 +404,7 @@ def test_files_when_a_proxy_shall_leave_them_out_are_not_looked_at(
     assert file.read(path).turns == 1
 
 
-def test_files_when_two_turns_of_a_proxys_agent_overlap_are_those_of_the_turn_that_ends_first(tmp_path: Path) -> None:
+def test_overlapping_turns_give_file_changes_to_the_first_to_end(tmp_path: Path) -> None:
     """So no change belongs to two turns."""
     messages: list[str] = []
     turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", messages.append)

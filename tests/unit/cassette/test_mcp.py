@@ -125,7 +125,7 @@ def replaying(path: Path, prefix: str = "7", *, fails: bool = False) -> Iterator
         yield client
 
 
-def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
+def test_replay_calls_mcp_tools_again_with_current_ids(tmp_path: Path) -> None:
     """In their session, in order, also while it is opened; the file has no old id and no key."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
@@ -150,7 +150,7 @@ def test_tools_are_called_again_by_todays_ids(tmp_path: Path) -> None:
     assert today.texts == then.texts
 
 
-def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
+def test_replay_fails_the_turn_when_a_tool_fails(tmp_path: Path) -> None:
     """The agent's next steps do not follow from it."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
@@ -160,7 +160,7 @@ def test_a_tool_that_fails_today_fails_the_turn(tmp_path: Path) -> None:
     assert "MCP tools/call (add): recorded: `done`, now: `failed`." in error["message"]
 
 
-def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> None:
+def test_replay_fails_the_session_when_an_mcp_server_is_missing(tmp_path: Path) -> None:
     """The error names it."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
@@ -170,7 +170,7 @@ def test_a_server_that_is_not_served_today_fails_the_session(tmp_path: Path) -> 
     assert "mcp/connect (⟦mcp server kernel⟧): recorded: `done`, now: `refused`." in error["message"]
 
 
-def test_what_a_server_asks_the_agent_is_answered_again(tmp_path: Path) -> None:
+def test_replay_answers_requests_of_an_mcp_server(tmp_path: Path) -> None:
     """On the connection that the server uses."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
@@ -183,7 +183,7 @@ def test_what_a_server_asks_the_agent_is_answered_again(tmp_path: Path) -> None:
     assert today.heard == [{"heard": "ping"}]
 
 
-def test_sessions_are_told_apart_by_their_servers(tmp_path: Path) -> None:
+def test_replay_distinguishes_sessions_by_their_mcp_servers(tmp_path: Path) -> None:
     """In any order: the agent connects before a prompt tells the sessions apart."""
     path = tmp_path / "a.cassette.jsonl"
     with recording(path) as then:
@@ -217,7 +217,7 @@ def answer(text: str, *changed: str, picture: str = "", recorded_by_old: bool = 
         (answer("42", recorded_by_old=True), answer("43", "x added"), None),
     ],
 )
-def test_code_that_gives_or_changes_something_else_is_a_mismatch(
+def test_different_output_or_changes_of_code_are_a_mismatch(
     recorded: dict[str, Any], today: dict[str, Any], line: str | None
 ) -> None:
     """Text, pictures and variables; old recordings have no variables and are compared without them."""
@@ -229,7 +229,7 @@ def test_code_that_gives_or_changes_something_else_is_a_mismatch(
     assert difference(ask, then, today, None, header=Header(answers="outcome")) is None
 
 
-def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_path: Path) -> None:
+def test_kernel_mcp_server_is_recorded_without_local_paths(tmp_path: Path) -> None:
     """A cassette is the same on every machine; the user's own servers stay, but without secrets."""
     env = [{"name": SOCKET, "value": "/run/agentnb-x1/kernel"}, {"name": TOKEN, "value": "hush-hush-2"}]
     ours = {"name": "bridge", "command": "/opt/python/bin/python3.12", "args": ["-I", "/opt/bridge.py"], "env": env}
@@ -245,7 +245,7 @@ def test_the_kernels_own_server_is_recorded_without_paths_of_the_machine(tmp_pat
     assert json.dumps({**ours, "name": "apart", "env": []}) in text
 
 
-def test_tool_call_beside_the_wire_is_recorded_where_it_happens(tmp_path: Path) -> None:
+def test_tool_call_outside_acp_is_recorded_in_its_turn(tmp_path: Path) -> None:
     """An agent may call kernel tools by a program on stdio: its turn has the call and the answer."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path, "eliza") as talk:

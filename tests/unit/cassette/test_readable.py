@@ -38,7 +38,7 @@ def record(path: Path, *pieces: str) -> None:
         conversation.received(id=request, result={"stopReason": "end_turn"})
 
 
-def test_text_has_prompts_answers_in_one_piece_and_what_was_asked(tmp_path: Path) -> None:
+def test_readable_text_has_prompts_joined_answers_and_requests(tmp_path: Path) -> None:
     path = tmp_path / "fits.cassette.jsonl"
     record(path, "I lo", "ok in", "to it.\n", "Now.")
     begin, ask = "\n> What is in a.csv?\n> Be short.\n", "Agent: fs/read_text_file\n  path: a.csv\n"
@@ -50,7 +50,7 @@ def test_text_has_prompts_answers_in_one_piece_and_what_was_asked(tmp_path: Path
 
 @settings(deadline=None)
 @given(st.lists(ROWS, max_size=8))
-def test_text_of_any_file_can_be_made(rows: list[str]) -> None:
+def test_readable_accepts_any_file(rows: list[str]) -> None:
     """Also of a broken file or one in conflict: git must be able to compare it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.cassette.jsonl")

@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "fits.cassette.jsonl"
 
 
-def test_what_differs_between_machines_is_marked(path: Path) -> None:
+def test_recording_replaces_paths_and_session_ids_with_marks(path: Path) -> None:
     """The workspace, as a path, in a URL and without its root; the home; the session; also in a cut path."""
     with recorded(path) as talk:
         session = talk.begin("ses-0123456789")
@@ -36,7 +36,7 @@ def test_what_differs_between_machines_is_marked(path: Path) -> None:
     assert "/var/⟦session⟧.log" in text
 
 
-def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
+def test_recording_separates_concurrent_sessions(path: Path) -> None:
     """In the order in which they were opened; updates may come before the session is known."""
     orders = []
     for order in ((0, 1), (1, 0)):
@@ -63,7 +63,7 @@ def test_sessions_that_talk_at_once_are_kept_apart(path: Path) -> None:
     assert orders[0] == orders[1]
 
 
-def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
+def test_recording_stores_several_agents_by_name(path: Path) -> None:
     """Processes of the same agent have numbers."""
     recording = recorder(path)
     for name in ("zed", "ada", "zed"):
@@ -74,7 +74,7 @@ def test_several_agents_are_in_one_cassette_by_name(path: Path) -> None:
     assert sections == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
 
 
-def test_large_content_is_beside_it(path: Path) -> None:
+def test_recording_stores_large_content_in_separate_files(path: Path) -> None:
     """By its hash; unused content is removed, and text that looks like a reference stays text."""
     for text in ("a" * LARGE, "b" * LARGE):
         with recorded(path) as talk:
@@ -89,7 +89,7 @@ def test_large_content_is_beside_it(path: Path) -> None:
         assert turn.before[0].params["update"]["rawInput"] == {"$file": "../../etc/passwd"}
 
 
-def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
+def test_missing_or_changed_large_content_is_reported(path: Path) -> None:
     """The error names the line that needs it."""
     with recorded(path) as talk:
         talk.turn(talk.begin(), "word " * LARGE, "ok")
@@ -105,8 +105,7 @@ def test_large_content_that_is_missing_or_changed_is_told(path: Path) -> None:
         file.read(path)
 
 
-def test_texts_come_back_exactly(path: Path) -> None:
-    """Also texts that look like marks."""
+def test_texts_that_look_like_marks_are_restored_exactly(path: Path) -> None:
     text = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
     with recorded(path) as talk:
         talk.turn(talk.begin(), text, "ok")
@@ -114,7 +113,7 @@ def test_texts_come_back_exactly(path: Path) -> None:
     assert SessionMarks(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == text
 
 
-def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
+def test_new_recording_keeps_the_comparison_rules(path: Path) -> None:
     """The user may have changed them."""
     with recorded(path) as talk:
         talk.turn(talk.begin(), "Hello", "Hi")
@@ -126,7 +125,7 @@ def test_the_rules_of_a_cassette_outlive_a_new_recording(path: Path) -> None:
     assert file.read(path).header == replace(cassette.header, oldest_agentnb=OLDEST_READER)
 
 
-def test_a_secret_that_is_known_later_is_taken_out_of_what_was_said_before(path: Path) -> None:
+def test_secret_known_later_is_removed_from_earlier_messages(path: Path) -> None:
     """Another agent starts with a key."""
     recording = recorder(path)
     talk = Conversation(recording.tap("someone"))
@@ -167,7 +166,7 @@ def said_in(path: Path, order: str) -> list[dict[str, object]]:
 SUGGESTED = [{"prompt": [{"type": "text", "text": "Plot it"}]}]
 
 
-def test_announcements_have_a_fixed_place(path: Path) -> None:
+def test_recording_gives_announcements_a_fixed_position(path: Path) -> None:
     """Even if they cross the client's prompt on the way: a second recording differs in its pace only."""
     recorded = [said_in(path, order) for order in ("c1au2", "1cau2", "c1a2u", "1ca2u", "1ca2u")]
     assert all(rows == recorded[0] for rows in recorded)
@@ -177,7 +176,7 @@ def test_announcements_have_a_fixed_place(path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_suggestions_stay_with_the_turn_that_they_follow(path: Path) -> None:
+def test_suggestions_are_recorded_in_the_turn_they_follow(path: Path) -> None:
     """Even if they cross the next prompt; their withdrawal is in the turn that this prompt begins."""
     assert said_in(path, "1a2s") == said_in(path, "1as2")
     rows = [row for row in said_in(path, "1as2w") if row.get("method") in {"session/prompt", "session/update"}]
@@ -200,7 +199,7 @@ def recorded_turns(path: Path, *prompts: str) -> str | None:
     return recording.word
 
 
-def test_a_recording_that_breaks_off_costs_no_longer_one(path: Path) -> None:
+def test_interrupted_recording_keeps_the_longer_old_cassette(path: Path) -> None:
     """The old one is kept beside it, with its large content, until a new one is as long."""
     assert recorded_turns(path, "one", "large", "three") is None
     old = path.with_name("fits.cassette.old.jsonl")

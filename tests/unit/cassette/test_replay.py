@@ -70,7 +70,7 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
     return path, updates
 
 
-async def test_a_client_hears_the_same(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_replay_sends_the_recorded_updates_and_requests(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
     """Every update, in order, and every request."""
     path, updates = cassette
     async with replaying(path) as patient:
@@ -84,7 +84,7 @@ async def test_a_client_hears_the_same(cassette: tuple[Path, list[tuple[str, obj
         assert len(patient.asked) == 2
 
 
-async def test_another_workspace_is_written_to_today(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_replay_writes_to_the_current_workspace(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
     """Today's folder of the client replaces the recorded `/work`."""
     async with replaying(cassette[0]) as patient:
         patient.files["/else/where/a.txt"] = "one\ntwo\n"
@@ -95,7 +95,9 @@ async def test_another_workspace_is_written_to_today(cassette: tuple[Path, list[
         assert "/work" not in str(patient.updates)
 
 
-async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_replay_fails_with_a_diff_when_the_prompt_differs(
+    cassette: tuple[Path, list[tuple[str, object]]],
+) -> None:
     """The error names the turn, both prompts, and how to record again."""
     async with replaying(cassette[0]) as patient:
         session = await patient.session()
@@ -110,7 +112,7 @@ async def test_another_prompt_fails_with_a_diff(cassette: tuple[Path, list[tuple
         await patient.prompt(session, PROMPTS[1])
 
 
-async def test_a_prompt_out_of_turn_is_told_where_it_is(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_replay_names_the_turn_of_a_prompt_out_of_order(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
     """A replay skips no turn: each answer depends on earlier prompts."""
     async with replaying(cassette[0]) as patient:
         session = await patient.session()
@@ -118,7 +120,7 @@ async def test_a_prompt_out_of_turn_is_told_where_it_is(cassette: tuple[Path, li
             await patient.prompt(session, PROMPTS[2])
 
 
-async def test_another_attachment_fails_with_a_diff(tmp_path: Path) -> None:
+async def test_replay_fails_with_a_diff_when_an_attachment_differs(tmp_path: Path) -> None:
     path = tmp_path / "a.cassette.jsonl"
     link = acp.resource_link_block("df", "file:///work/df.csv")
     async with recording(path) as patient:
@@ -147,9 +149,7 @@ head:
 
 
 @pytest.mark.parametrize(("then", "now"), [(PANDAS_3, PANDAS_2), (PANDAS_2, PANDAS_3)])
-async def test_data_frame_in_a_prompt_is_as_recorded_with_another_version_of_pandas(
-    tmp_path: Path, then: str, now: str
-) -> None:
+async def test_replay_accepts_a_data_frame_from_another_pandas_version(tmp_path: Path, then: str, now: str) -> None:
     """Only the names of the class and of the column types differ; another shape is another prompt."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
@@ -166,7 +166,7 @@ def attached_value(text: str) -> acp.schema.EmbeddedResourceContentBlock:
     return acp.resource_block(acp.embedded_text_resource("agentnb://context/df", text))
 
 
-async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None:
+async def test_replay_fails_for_more_turns_or_sessions_than_recorded(tmp_path: Path) -> None:
     """The error has the recorded number."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
@@ -180,7 +180,7 @@ async def test_more_turns_or_sessions_than_recorded_fail(tmp_path: Path) -> None
             await patient.session()
 
 
-async def test_a_permission_that_is_denied_today_fails_the_turn(
+async def test_replay_fails_when_a_recorded_permission_is_denied(
     cassette: tuple[Path, list[tuple[str, object]]],
 ) -> None:
     """The agent went on as if it were allowed: that would be wrong today."""
@@ -192,8 +192,9 @@ async def test_a_permission_that_is_denied_today_fails_the_turn(
             await patient.prompt(session, PROMPTS[1])
 
 
-async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """The agent has read another text."""
+async def test_replay_fails_when_a_file_the_agent_read_has_changed(
+    cassette: tuple[Path, list[tuple[str, object]]],
+) -> None:
     async with replaying(cassette[0]) as patient:
         patient.files["/work/a.txt"] = "one\nthree\n"
         session = await patient.session()
@@ -203,7 +204,7 @@ async def test_a_file_that_changed_fails_the_turn(cassette: tuple[Path, list[tup
             await patient.prompt(session, PROMPTS[2])
 
 
-async def test_dates_and_ids_in_prompts_may_differ(tmp_path: Path) -> None:
+async def test_replay_ignores_different_dates_and_ids_in_prompts(tmp_path: Path) -> None:
     """By the rules in the header; other differences fail."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
@@ -218,7 +219,7 @@ async def test_dates_and_ids_in_prompts_may_differ(tmp_path: Path) -> None:
             await patient.prompt(await patient.session(), f"{today} 8")
 
 
-async def test_sessions_are_known_by_their_first_prompt(tmp_path: Path) -> None:
+async def test_replay_identifies_sessions_by_their_first_prompt(tmp_path: Path) -> None:
     """In whatever order they are opened and prompted."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
@@ -234,7 +235,7 @@ async def test_sessions_are_known_by_their_first_prompt(tmp_path: Path) -> None:
             assert patient.text(session).endswith(f"I listen to {name}")
 
 
-async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
+async def test_replay_cancels_a_turn(tmp_path: Path) -> None:
     """A turn without a recorded cancel ends at once when it is cancelled."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
@@ -259,8 +260,7 @@ async def test_a_cancelled_turn_is_cancelled_again(tmp_path: Path) -> None:
         assert (await slow).stop_reason == "cancelled"
 
 
-async def test_a_crash_is_a_crash_again(tmp_path: Path) -> None:
-    """The replayer exits where the agent did."""
+async def test_replay_exits_where_the_agent_crashed(tmp_path: Path) -> None:
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
         session = await patient.session()
@@ -275,7 +275,7 @@ async def test_a_crash_is_a_crash_again(tmp_path: Path) -> None:
         assert await patient.process.wait() == 1
 
 
-async def test_settings_are_replayed_and_compared(tmp_path: Path) -> None:
+async def test_replay_requires_the_recorded_mode_change(tmp_path: Path) -> None:
     """A recorded mode must be set again, to the same value."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
@@ -311,7 +311,7 @@ def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProces
     )
 
 
-def test_turns_that_nobody_asked_for_are_named(
+def test_replay_lists_unused_turns(
     cassette: tuple[Path, list[tuple[str, object]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On stderr, with their lines; the exit code stays 0."""
@@ -326,7 +326,7 @@ def test_turns_that_nobody_asked_for_are_named(
     assert f"{cassette[0]}:" in lines[0]
 
 
-def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -> None:
+def test_broken_cassette_is_reported_to_client_and_stderr(tmp_path: Path) -> None:
     path = tmp_path / "a.cassette.jsonl"
     path.write_text('{"cassette": 7}\n', encoding="utf-8")
     done = play(path, {"id": 1, "method": "initialize", "params": {}})
@@ -335,7 +335,7 @@ def test_a_broken_cassette_is_told_to_the_client_and_on_stderr(tmp_path: Path) -
     assert "version 7" in json.loads(done.stdout)["error"]["message"]
 
 
-def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
+def test_replay_reports_a_recording_that_stops_within_a_turn(tmp_path: Path) -> None:
     """The kernel was killed during the recording."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:
@@ -352,7 +352,7 @@ def test_a_recording_that_stops_within_a_turn_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["initialize", "session/new"])
-def test_a_recording_of_an_agent_that_died_before_it_answered_says_so(method: str, tmp_path: Path) -> None:
+def test_replay_reports_a_recording_without_the_agent_response(method: str, tmp_path: Path) -> None:
     """The client gets an error for any request at once, and waits for nothing."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:
@@ -364,7 +364,7 @@ def test_a_recording_of_an_agent_that_died_before_it_answered_says_so(method: st
     assert (answer["id"], f"The recording stops at {method}" in answer["error"]["message"]) == (7, True)
 
 
-def test_a_program_that_is_not_there_cannot_be_recorded(tmp_path: Path) -> None:
+def test_record_fails_for_a_missing_program(tmp_path: Path) -> None:
     """The shell's exit code, no cassette."""
     path = tmp_path / "a.cassette.jsonl"
     command = [*AGENTNB, "record", str(path), "--", "no-such-agent-here"]
@@ -375,7 +375,7 @@ def test_a_program_that_is_not_there_cannot_be_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("a.jsonl",), ("a.jsonl", "b", "--", "true"), ("--",), ()])
-def test_recording_wants_to_know_which_agent(words: tuple[str, ...]) -> None:
+def test_record_requires_the_command_of_the_agent(words: tuple[str, ...]) -> None:
     """After the two dashes."""
     done = subprocess.run([*AGENTNB, "record", *words], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
@@ -391,7 +391,7 @@ def test_recording_wants_to_know_which_agent(words: tuple[str, ...]) -> None:
         ({"AGENTNB_CASSETTE": "said.jsonl"}, ("there.jsonl", "--"), "there.jsonl"),
     ],
 )
-def test_a_cassette_that_is_not_named_has_the_agents_name(
+def test_record_names_a_cassette_after_the_agent_by_default(
     tmp_path: Path, variable: dict[str, str], words: tuple[str, ...], name: str
 ) -> None:
     """In this folder, or the environment's."""

@@ -55,7 +55,7 @@ def talk(path: Path, turns: list[tuple[str, str, bool]], seed: int) -> bytes:
 
 @settings(deadline=None, max_examples=10)
 @given(TURNS, st.integers(0, 99), st.integers(100, 199))
-def test_second_recording_of_the_same_conversation_is_equal_to_the_byte(
+def test_second_recording_of_a_conversation_has_the_same_bytes(
     turns: list[tuple[str, str, bool]], first: int, second: int
 ) -> None:
     """With any ids, times, pace, temporary folders, pieces of text and order of fields."""
@@ -67,7 +67,7 @@ def test_second_recording_of_the_same_conversation_is_equal_to_the_byte(
 
 @settings(deadline=None, max_examples=10)
 @given(TURNS, st.integers(0, 3), st.integers(0, 99))
-def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
+def test_second_recording_differs_only_in_the_changed_turn(
     turns: list[tuple[str, str, bool]], number: int, seed: int
 ) -> None:
     """A diff shows a reviewer only the changes."""
@@ -86,7 +86,7 @@ def test_second_recording_with_one_other_answer_differs_in_that_turn_only(
         assert [at for at, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]] == [number]
 
 
-def test_fields_keep_the_order_that_the_agent_gave_them(tmp_path: Path) -> None:
+def test_recording_keeps_the_order_of_fields(tmp_path: Path) -> None:
     """A replay shows a tool's input in the same order as the recording."""
     path = tmp_path / "fits.cassette.jsonl"
     with recorded(path, "mine") as conversation:

@@ -110,14 +110,14 @@ def bare(credential: str) -> str:
     return credential
 
 
-def test_there_are_at_least_forty_kinds() -> None:
+def test_at_least_forty_kinds_of_credentials_are_known() -> None:
     """Samples and shapes."""
     assert len(CREDENTIALS) >= 40
     assert len(SHAPES) >= 40
 
 
 @pytest.mark.parametrize("name", CREDENTIALS)
-def test_a_credential_is_in_no_file(name: str, tmp_path: Path) -> None:
+def test_recording_contains_no_credential(name: str, tmp_path: Path) -> None:
     """In a prompt, in the answer in three pieces, in a file, in a command's output, in an error."""
     secret = CREDENTIALS[name]
     path = tmp_path / "a.cassette.jsonl"
@@ -143,7 +143,7 @@ def test_a_credential_is_in_no_file(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CREDENTIALS)
-def test_a_cassette_with_a_credential_is_refused(name: str, tmp_path: Path) -> None:
+def test_cassette_with_a_credential_is_rejected(name: str, tmp_path: Path) -> None:
     """Somebody put it in by hand: the error names file and line, not the credential."""
     secret = CREDENTIALS[name]
     path = tmp_path / "a.cassette.jsonl"
@@ -160,12 +160,11 @@ def test_a_cassette_with_a_credential_is_refused(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_ordinary_words_stay(text: str) -> None:
-    """Nobody would read a cassette full of false alarms."""
+def test_ordinary_words_are_not_taken_for_credentials(text: str) -> None:
     assert shapes(text) == []
 
 
-def test_the_values_of_secret_variables_are_not_in_the_file(tmp_path: Path) -> None:
+def test_recording_hides_values_of_secret_variables(tmp_path: Path) -> None:
     """In any form; also variables that only the agent's process has."""
     path = tmp_path / "a.cassette.jsonl"
     recording = recorder(path, MY_API_KEY="plain words here", EDITOR="plain old vi")
@@ -181,7 +180,7 @@ def test_the_values_of_secret_variables_are_not_in_the_file(tmp_path: Path) -> N
     assert " and plain old vi" in text
 
 
-def test_fields_that_are_named_like_secrets_are_emptied(tmp_path: Path) -> None:
+def test_recording_hides_fields_named_like_secrets(tmp_path: Path) -> None:
     """The environment of an MCP server, headers, options; token counts stay."""
     path = tmp_path / "a.cassette.jsonl"
     with recorded(path) as talk:

@@ -57,7 +57,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess
     return folder, first
 
 
-def test_auto_records_and_then_replays(recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+def test_auto_mode_records_first_and_then_replays(
+    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
     """The replay needs no installed agent; it repeats what was allowed, not what was denied."""
     folder, first = recorded
     path = Path(shutil.copy(folder / "two.cassette.jsonl", tmp_path))
@@ -70,7 +72,7 @@ def test_auto_records_and_then_replays(recorded: tuple[Path, subprocess.Complete
     assert second.stderr == first.stderr == ""
 
 
-def test_another_prompt_is_an_error_of_its_own_class(
+def test_different_prompt_raises_cassette_mismatch(
     recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     """It has the diff; the other tab goes on."""
@@ -93,7 +95,7 @@ def test_another_prompt_is_an_error_of_its_own_class(
 EVENTS = ("opened", "matched", "mismatched", "finished")
 
 
-def test_record_records_anew_and_off_does_nothing(
+def test_record_mode_records_again_and_off_mode_does_nothing(
     recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     path = tmp_path / "two.cassette.jsonl"
@@ -113,7 +115,7 @@ print([session.prompt(f"I am {session.title}").wait(60).text for session in sess
 """
 
 
-def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -> None:
+def test_agent_that_is_started_early_is_recorded_and_replayed(tmp_path: Path) -> None:
     """The later sessions use its process; the replay needs no installed agent."""
     env = {**stand_in(tmp_path), "AGENTNB_CASSETTE": str(tmp_path / "warm.cassette.jsonl")}
     command = [sys.executable, "-c", WARM, str(tmp_path)]
@@ -141,7 +143,7 @@ def test_an_agent_that_is_started_early_is_recorded_and_played(tmp_path: Path) -
         ),
     ],
 )
-def test_a_switch_that_makes_no_sense_is_an_error(
+def test_invalid_cassette_mode_or_path_is_an_error(
     environment: dict[str, str], error: type[Exception], message: str, tmp_path: Path
 ) -> None:
     """It says what to type; no real agent starts instead."""
@@ -153,7 +155,7 @@ def test_a_switch_that_makes_no_sense_is_an_error(
         switch.launching(find("eliza"), {})
 
 
-def test_recording_can_be_begun_and_ended(tmp_path: Path) -> None:
+def test_recording_can_be_started_and_stopped(tmp_path: Path) -> None:
     switch = CassetteSwitch({})
     spec = find("eliza")
     assert switch.launching(spec, {}) == (spec, None)
@@ -176,7 +178,7 @@ for number, folder in enumerate((".", "sub")):
 """
 
 
-def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> None:
+def test_relative_cassette_path_ignores_a_later_cd(tmp_path: Path) -> None:
     """It starts at the process's first folder: `%cd` gives no second cassette and no real agent."""
     (tmp_path / "sub").mkdir()
     env = {**os.environ, "AGENTNB_CASSETTE": "cd.cassette.jsonl", "PYTHONPATH": str(ROOT)}
@@ -193,7 +195,7 @@ def test_a_relative_path_is_the_same_wherever_a_cell_goes(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.rglob("*cassette*")] == ["cd.cassette.jsonl"]
 
 
-def test_a_place_where_nothing_can_be_written_is_refused_at_once(tmp_path: Path) -> None:
+def test_unwritable_cassette_path_is_rejected_at_once(tmp_path: Path) -> None:
     """Before a prompt reaches an agent in vain."""
     (tmp_path / "plain").touch()
     for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
@@ -222,9 +224,7 @@ print(turn.text, turn.error, [(call.title, call.status) for call in turn.tool_ca
 
 
 @pytest.mark.parametrize("has_description", [True, False], ids=["described", "from 0.1"])
-def test_replay_when_this_machine_does_not_know_the_agent_needs_the_cassette_only(
-    tmp_path: Path, has_description: bool
-) -> None:
+def test_replay_needs_only_the_cassette_for_an_unknown_agent(tmp_path: Path, has_description: bool) -> None:
     """An agent of the user's own settings: the cassette has its name and offers; 0.1 kept its name only."""
     (tmp_path / "settings/agents").mkdir(parents=True)
     (tmp_path / "settings/agents/mine.toml").write_text(MINE, encoding="utf-8")

@@ -43,9 +43,7 @@ def written(folder: Path, text: str, name: str = "settings.toml") -> Path:
     return path
 
 
-def test_a_value_when_several_places_say_one_is_that_of_the_place_that_counts_first(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_sources_have_a_fixed_precedence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """%config, ipython_config.py, the variable, the user's file, the default; each shows its place."""
     path = written(folder, 'url = "http://file"\n', "local.toml")
     seen = [read_settings()["local_url"]]
@@ -70,9 +68,7 @@ def test_a_value_when_several_places_say_one_is_that_of_the_place_that_counts_fi
         ("permissions = 1", "ask", "permissions cannot be 1."),
     ],
 )
-def test_a_projects_file_when_it_would_let_agents_do_more_does_not_count(
-    line: str, value: str, problem: str | None
-) -> None:
+def test_project_file_cannot_widen_permissions(line: str, value: str, problem: str | None) -> None:
     """It can only narrow, and never choose the agent or folder."""
     written(Path.cwd() / ".agentnb", f'{line}\nagent = "theirs"\n')
     now = read_settings()
@@ -96,9 +92,7 @@ BROKEN: list[tuple[str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("text", "messages"), BROKEN, ids=range(len(BROKEN)))
-def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_counts(
-    folder: Path, text: str, messages: list[str]
-) -> None:
+def test_wrong_setting_in_a_file_is_reported_with_its_place(folder: Path, text: str, messages: list[str]) -> None:
     """The wrong value has no effect; secrets are not repeated."""
     path = written(folder, text)
     problems = "\n".join(read_settings().problems)
@@ -107,7 +101,7 @@ def test_a_settings_file_when_something_in_it_is_wrong_says_where_and_the_rest_c
     assert read_settings()["permissions"].value == "ask"
 
 
-def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(folder: Path) -> None:
+def test_change_of_a_broken_file_fails_and_names_the_line(folder: Path) -> None:
     """A change must not lose what the user wrote."""
     path = written(folder, 'agent = "a"\noops\n')
     with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was changed"):
@@ -115,7 +109,7 @@ def test_a_change_when_the_file_is_broken_touches_nothing_and_names_the_line(fol
     assert path.read_text("utf-8") == 'agent = "a"\noops\n'
 
 
-def test_a_settings_file_of_a_newer_agentnb_says_which_reads_it_and_is_left_alone(folder: Path) -> None:
+def test_settings_file_of_a_newer_agentnb_is_ignored_and_kept(folder: Path) -> None:
     """It has no effect, since its keys may mean something else by then."""
     text = 'oldest_agentnb = "9.1"\nagent = "a"\n'
     path = written(folder, text)
@@ -128,13 +122,13 @@ def test_a_settings_file_of_a_newer_agentnb_says_which_reads_it_and_is_left_alon
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_a_new_settings_file_names_the_oldest_agentnb_that_reads_it(folder: Path) -> None:
+def test_new_settings_file_names_the_oldest_agentnb_for_it(folder: Path) -> None:
     path = change_setting("agent", "eliza")
     assert 'oldest_agentnb = "0.3"' in path.read_text(encoding="utf-8").splitlines()
     assert (read_settings()["agent"].value, read_settings().problems) == ("eliza", ())
 
 
-def test_a_change_when_the_file_is_read_only_is_refused(folder: Path) -> None:
+def test_change_of_a_read_only_file_fails(folder: Path) -> None:
     """Even if the system would let the user write."""
     path = written(folder, 'agent = "a"\n')
     path.chmod(0o444)
@@ -143,7 +137,7 @@ def test_a_change_when_the_file_is_read_only_is_refused(folder: Path) -> None:
     assert path.read_text("utf-8") == 'agent = "a"\n'
 
 
-def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: Path) -> None:
+def test_change_fails_when_the_value_was_changed_meanwhile(folder: Path) -> None:
     """The other edit stays; an edit of another key does not matter."""
     path = written(folder, 'agent = "mine"\ntimeout = 5\n')
     for name in ("agent", "headless"):
@@ -153,7 +147,7 @@ def test_a_change_when_somebody_changed_the_value_meanwhile_is_refused(folder: P
     assert path.read_text("utf-8") == 'agent = "new"\ntimeout = 5\n'
 
 
-def test_an_edit_by_hand_when_it_comes_between_reading_and_writing_is_not_lost(folder: Path) -> None:
+def test_change_keeps_an_edit_made_between_read_and_write(folder: Path) -> None:
     """The file is read again."""
     path = written(folder, 'agent = "a"\n')
     edits = iter(['agent = "a"\n# by hand\n'])
@@ -185,14 +179,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_a_change_to_a_value_of_a_wrong_kind_is_refused(folder: Path, name: str, value: Any) -> None:
+def test_change_to_an_invalid_value_is_rejected(folder: Path, name: str, value: Any) -> None:
     """Creates no file."""
     with pytest.raises(UsageError):
         change_setting(name, value)
     assert [*folder.iterdir()] == []
 
 
-def test_a_change_of_a_value_in_the_policy_file_keeps_its_rules(folder: Path) -> None:
+def test_change_of_a_policy_setting_keeps_the_rules(folder: Path) -> None:
     """The file is checked as a policy."""
     path = written(folder, '# mine\n[[rule]]\naction = "deny" # yes\n', "policy.toml")
     change_setting("headless", "allow")
@@ -203,7 +197,7 @@ def test_a_change_of_a_value_in_the_policy_file_keeps_its_rules(folder: Path) ->
     assert PolicyFiles().user.cell_review is None
 
 
-def test_a_rule_when_it_is_removed_is_the_one_that_was_shown(folder: Path) -> None:
+def test_forget_removes_only_the_rule_that_was_shown(folder: Path) -> None:
     """Comments of other rules stay; if the file has another rule at that number, nothing is removed."""
     text = '[[rule]]\naction = "deny"\ncommand = "a"\n\n# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
     path = written(folder, text, "policy.toml")
@@ -223,7 +217,7 @@ TEXTS = st.tuples(
 
 @settings(max_examples=50)
 @given(text=TEXTS, key=st.sampled_from(["a", "b", "c", "ab", "new"]), value=VALUES)
-def test_a_key_when_it_is_set_and_removed_changes_nothing_else(text: str, key: str, value: Any) -> None:
+def test_setting_and_removing_a_key_keeps_everything_else(text: str, key: str, value: Any) -> None:
     """All comments and other values stay, wherever the key was."""
     before = parsed(text)
     after = with_key(text, key, value)
@@ -235,7 +229,7 @@ def test_a_key_when_it_is_set_and_removed_changes_nothing_else(text: str, key: s
 
 @settings(max_examples=30)
 @given(heads=st.lists(st.sampled_from(["a = 1", "a = 2\n# own\nb = '[[rule]]'", "c = '''\n[[rule]]\n'''"]), max_size=4))
-def test_an_entry_when_it_is_removed_leaves_the_others(heads: list[str]) -> None:
+def test_removing_an_entry_keeps_the_others(heads: list[str]) -> None:
     """Even if their strings look like entries."""
     text = "top = 1\n" + "\n".join(f"# of {at}\n[[rule]]\n{head}\n" for at, head in enumerate(heads))
     for number in range(1, len(heads) + 1):
@@ -243,9 +237,7 @@ def test_an_entry_when_it_is_removed_leaves_the_others(heads: list[str]) -> None
         assert left.get("rule", []) == [parsed(head) for at, head in enumerate(heads, 1) if at != number]
 
 
-def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_and_policy_files_are_always_sensitive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing one always asks, even if the session allows everything; inside and outside the workspace."""
     monkeypatch.setenv("IPYTHONDIR", "/srv/[odd]")
     names = ["settings.toml", "policy.toml", "local.toml", "agents/claude.toml"]
@@ -259,7 +251,7 @@ def test_the_files_that_say_what_agents_may_do_are_sensitive_wherever_they_are(
             assert {each.floor for each in decisions} == {"sensitive"}
 
 
-def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
+def test_is_wider_recognizes_changes_that_allow_more() -> None:
     """A step up an order and a new folder; never a step down, an address or an agent."""
     for which in SETTINGS.values():
         for at, low in enumerate(which.order):
@@ -271,19 +263,19 @@ def test_a_change_that_lets_agents_do_more_is_known_as_one() -> None:
         assert not is_wider(SETTINGS[name], "a", "b"), name
 
 
-def test_the_first_screen_names_settings_and_the_list_of_grants() -> None:
+def test_first_screen_lists_existing_settings_and_grants() -> None:
     """At most thirteen, each of which exists."""
     assert [name for name in FIRST if name not in SETTINGS] == ["grants"]
     assert len(set(FIRST)) == len(FIRST) <= 13
 
 
-def test_a_text_that_is_too_long_is_refused_with_its_length() -> None:
+def test_too_long_text_is_rejected_with_its_length() -> None:
     """Not with *It is a text on one line*."""
     with pytest.raises(UsageError, match="It has 1,000,000 characters; a setting takes 4,000"):
         SETTINGS["local_url"].check("x" * 1_000_000)
 
 
-def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_settings_command_shows_changes_and_resets_settings(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Values are typed as text; keys of MCP servers stay hidden."""
     written(folder, 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" } } }\n')
     assert cli.main(["settings", "kernel_tools", "on"]) == 0
@@ -306,7 +298,7 @@ def test_agentnb_settings_in_a_shell_shows_changes_and_resets(folder: Path, capf
     assert "kernel_tools" not in (folder / "settings.toml").read_text("utf-8")
 
 
-def test_a_settings_folder_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_fails_when_the_settings_folder_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its path is a file."""
     (tmp_path / "taken").write_text("x", encoding="utf-8")
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", os.fspath(tmp_path / "taken"))
@@ -330,7 +322,7 @@ WRONG_VARIABLES = {
 @pytest.mark.parametrize(
     "begin", ["import agentnb\nagentnb.start()\nagentnb.start()", "import agentnb\nprint(agentnb.settings())"]
 )
-def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_path: Path) -> None:
+def test_wrong_environment_variables_are_reported_once(begin: str, tmp_path: Path) -> None:
     """In a program without the extension, and in the list of settings; the program continues."""
     done = run_script(begin, cwd=tmp_path, **{name: value for name, (value, _) in WRONG_VARIABLES.items()})
     output = done.stdout + done.stderr
@@ -339,7 +331,7 @@ def test_wrong_values_of_environment_variables_are_said_once(begin: str, tmp_pat
     )
 
 
-def test_the_extension_says_wrong_values_of_environment_variables_when_it_is_loaded(tmp_path: Path) -> None:
+def test_extension_reports_wrong_environment_variables_on_load(tmp_path: Path) -> None:
     """A cell with progress output does not fail because of them."""
     code = """
 from IPython.core.interactiveshell import InteractiveShell

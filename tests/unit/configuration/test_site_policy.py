@@ -26,9 +26,7 @@ from tests.unit.conftest import Site
 from tests.unit.forked import run_agentnb
 
 
-def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_users(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_site_files_are_in_jupyter_folders_but_not_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment's and the system's prefixes always count; a variable only adds folders."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/opt/conf", str(tmp_path)]))
@@ -39,7 +37,7 @@ def test_the_site_has_files_in_jupyters_configuration_folders_and_not_in_the_use
     assert Path("/etc/jupyter/agentnb/policy.toml") in site_files()
 
 
-def test_what_a_file_says_holds_and_is_shown_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_site_policy_command_shows_each_entry_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     path = site(WHOLE)
     is_able = way_here()[0] is not None
     wrong = f"{path}: agents must be confined, but cannot be confined here, so they do not start"
@@ -104,7 +102,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "messages"), BROKEN, ids=range(len(BROKEN)))
-def test_a_file_that_cannot_be_used_says_where_and_what_to_do(
+def test_invalid_site_policy_is_reported_with_its_place(
     site: Site, text: str, messages: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = site(text)
@@ -116,7 +114,7 @@ def test_a_file_that_cannot_be_used_says_where_and_what_to_do(
     assert "no agent starts" in wrong or "Nothing is allowed" in wrong
 
 
-def test_a_broken_file_allows_nothing(site: Site) -> None:
+def test_broken_site_policy_allows_nothing(site: Site) -> None:
     """No agent, plug-in, server or history, whatever the other files allow."""
     site("[site.agents]\nallow = ['*']\n", "second")
     site("[site]\nserve = 3\n")
@@ -130,7 +128,7 @@ def test_a_broken_file_allows_nothing(site: Site) -> None:
         find("eliza")
 
 
-def test_a_file_that_is_none_or_cannot_be_seen_allows_nothing(site: Site, tmp_path: Path) -> None:
+def test_site_policy_path_that_is_not_a_file_allows_nothing(site: Site, tmp_path: Path) -> None:
     """A folder, or a pipe, without waiting for it. A link to nothing counts as no file."""
     path = site("")
     path.unlink()
@@ -167,9 +165,7 @@ def open_folder() -> Iterator[Path]:
 @pytest.mark.skipif(
     not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become a user whom the system does not know"
 )
-def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_can_change_it_is_told(
-    open_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_site_policy_reports_wrong_file_permissions(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if the folder cannot be searched, so that a file may exist."""
     if (prefix := reaching(open_folder / "python")) is None:
         pytest.skip("another user may not run this Python")
@@ -194,9 +190,7 @@ def test_an_ordinary_user_who_cannot_read_the_file_is_allowed_nothing_and_who_ca
     assert f"You can change {path} yourself" in as_user()[1]
 
 
-def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
-    site: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tighter_of_two_site_files_wins_and_both_are_named(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     one = site(
         'freedom_at_most = "edit"\nagents.eliza.confine = true\n'
         '[site.agents]\nallow = ["eliza", "local"]\n[site.settings]\nlog_days = 90\n'
@@ -217,7 +211,7 @@ def test_two_files_that_disagree_leave_the_tighter_and_both_are_named(
     assert f"{one}, line 4 allows the agent 'local', and {two}, line 4 denies it: it is denied." in errors
 
 
-def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:
+def test_contradictions_in_a_site_file_are_reported_with_lines(site: Site) -> None:
     path = site(
         '[site.agents]\nallow = ["claude", "eliza"]\ndeny = [\n  "cl*",\n  "codx",\n]\n[[rule]]\naction = "allow"\n'
     )
@@ -227,7 +221,7 @@ def test_a_file_that_contradicts_itself_is_told_with_lines(site: Site) -> None:
     assert "loosens the policy" in text
 
 
-def test_names_are_of_the_catalogue_and_what_others_describe_is_allowed_by_its_command(site: Site) -> None:
+def test_site_allows_custom_agents_only_by_their_command(site: Site) -> None:
     """A user's own agent with an allowed name is not the allowed agent."""
     site('[site.agents]\nallow = ["eliza", "/opt/good *"]\n')
     own = Path(os.environ["AGENTNB_CONFIG_DIR"], "agents")
@@ -239,9 +233,7 @@ def test_names_are_of_the_catalogue_and_what_others_describe_is_allowed_by_its_c
         find("eliza")
 
 
-def test_a_locked_setting_holds_against_file_variable_and_code_and_cannot_be_changed(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_locked_setting_overrides_file_and_variable(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     path = site("[site.settings]\nlocal_url = 'http://models:1'\nlog_days = 7\n")
     (Path(os.environ["AGENTNB_CONFIG_DIR"])).mkdir()
     Path(os.environ["AGENTNB_CONFIG_DIR"], "local.toml").write_text("url = 'http://mine'\n")
@@ -260,7 +252,7 @@ def test_a_locked_setting_holds_against_file_variable_and_code_and_cannot_be_cha
     change_setting("local_url", None)  # the user's own value can be removed
 
 
-def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:
+def test_site_limit_rejects_wider_settings(site: Site) -> None:
     """The user may choose a tighter value; a wider one is refused."""
     site('freedom_at_most = "edit"\n[agents."*"]\nconfine = true\n')
     change_setting("freedom", "ask")
@@ -272,7 +264,7 @@ def test_a_ceiling_bounds_the_settings_below_it(site: Site) -> None:
     assert read_settings()["confine"].value == "on"
 
 
-def test_a_plug_in_that_the_site_denies_is_not_loaded_whatever_a_variable_says(site: Site) -> None:
+def test_plugin_denied_by_the_site_is_not_loaded(site: Site) -> None:
     site('[site.plugins]\ndeny = ["export"]\n')
     done = run_agentnb("plugins", AGENTNB_PLUGINS="export,checks")
     assert "export: The plug-in 'export' is not allowed here: set by your administrator" in done.stdout
@@ -280,13 +272,13 @@ def test_a_plug_in_that_the_site_denies_is_not_loaded_whatever_a_variable_says(s
     assert "exporters" not in done.stdout
 
 
-def test_a_user_cannot_write_the_sites_table_into_files_of_their_own(tmp_path: Path) -> None:
+def test_site_table_in_a_user_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text("[site.agents]\nallow = ['*']\n")
     problem = PolicyFiles(tmp_path / "policy.toml").user.problem
     assert "[site] is for the administrator" in str(problem)
 
 
-def test_the_file_is_read_again_when_it_changes(site: Site) -> None:
+def test_site_policy_is_read_again_when_it_changes(site: Site) -> None:
     path = site("")
     assert site_policy().why_not("agents", "eliza") is None
     site('[site.agents]\ndeny = ["eliza"]\n')

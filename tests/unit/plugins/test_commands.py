@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from tests.unit.forked import run_agentnb
 
 
-def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
+def test_changes_command_reports_that_nothing_changed(tmp_path: Path) -> None:
     done = run_agentnb("changes", AGENTNB_DATA_DIR=str(tmp_path))
     assert (done.returncode, done.stdout) == (0, "No saved conversation has changed anything.\n")
     done = run_agentnb("changes", "abc", AGENTNB_DATA_DIR=str(tmp_path))
@@ -18,7 +18,7 @@ def test_changes_when_nothing_was_changed_says_so(tmp_path: Path) -> None:
     assert "No session whose id begins with 'abc'" in done.stderr
 
 
-def test_eliza_without_pipes() -> None:
+def test_eliza_command_fails_when_stdin_is_not_a_pipe() -> None:
     done = run_agentnb("eliza")
     assert done.returncode == 1
     assert done.stderr == (
@@ -26,7 +26,7 @@ def test_eliza_without_pipes() -> None:
     )
 
 
-def test_eliza_with_closed_stdin() -> None:
+def test_eliza_command_exits_when_stdin_is_closed() -> None:
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as closed:
         assert closed.stdout is not None
         command = [sys.executable, "-m", "agentnb", "eliza"]

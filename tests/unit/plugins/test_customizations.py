@@ -29,7 +29,7 @@ def customizations_of(folder: Path, **options: Any) -> tuple[dict[str, Any], ...
     return customizations(configuration(find("eliza"), folder, **options), Environment())
 
 
-def test_customizations_name_components_tools_servers_and_skills_and_no_secret(tmp_path: Path) -> None:
+def test_customizations_list_all_parts_without_secrets(tmp_path: Path) -> None:
     """The order is from the user to the agent; commands and addresses, which can hold keys, are left out."""
     servers = mcp_servers({"docs": {"url": f"https://example.org/mcp?key={SECRET}"}})
     chain = ["rules", f"proxy --token {SECRET}"]
@@ -47,8 +47,7 @@ def test_customizations_name_components_tools_servers_and_skills_and_no_secret(t
     assert SECRET not in json.dumps(entries)
 
 
-def test_customizations_have_the_form_that_ahp_gives_them(tmp_path: Path) -> None:
-    """Each has the members that AHP requires of its type (AHP ``Customization``)."""
+def test_customizations_have_the_members_that_ahp_requires(tmp_path: Path) -> None:
     required = {
         "plugin": {"id", "uri", "name", "type"},
         "mcpServer": {"id", "uri", "name", "type", "state"},
@@ -80,7 +79,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     del sys.modules["asking"]
 
 
-def test_skills_of_an_imported_package_are_offered_with_kernel_access_alone(tmp_path: Path, imported: Path) -> None:
+def test_imported_skills_are_offered_only_with_kernel_access(tmp_path: Path, imported: Path) -> None:
     """The offer is not enabled and holds the text; without access, or with offers turned off, there is none."""
 
     def offers(**options: Any) -> list[dict[str, Any]]:
@@ -98,7 +97,7 @@ def test_skills_of_an_imported_package_are_offered_with_kernel_access_alone(tmp_
     assert offers() == offers(kernel_tools=True, asks=False) == []
 
 
-def test_the_page_decides_and_every_conversation_shows_it(host: Host, tmp_path: Path, imported: Path) -> None:
+def test_page_trusts_and_revokes_the_skills_of_a_package(host: Host, tmp_path: Path, imported: Path) -> None:
     """Trust for the shown version makes the package used; after revoking, no new offer comes."""
     page = Page(host)
     page.ready()
@@ -143,7 +142,7 @@ def test_the_page_decides_and_every_conversation_shows_it(host: Host, tmp_path: 
     assert entry("offer") is None
 
 
-def test_not_now_is_remembered_in_every_kernel(host: Host, tmp_path: Path, imported: Path) -> None:
+def test_refusal_of_offered_skills_is_saved(host: Host, tmp_path: Path, imported: Path) -> None:
     """The refusal is saved: a conversation that begins later does not ask."""
     page = Page(host)
     page.ready()
@@ -159,9 +158,7 @@ def test_not_now_is_remembered_in_every_kernel(host: Host, tmp_path: Path, impor
     assert (digests(), SkillTrust().trusted(), imported.exists()) == ([], [], True)
 
 
-def test_a_session_tells_its_clients_of_its_components_and_of_a_session_without_any_nothing(
-    host: Host, tmp_path: Path
-) -> None:
+def test_session_state_lists_its_components(host: Host, tmp_path: Path) -> None:
     """It tells them once the agent runs, then only of changes."""
 
     def opened(*chain: str) -> Session:

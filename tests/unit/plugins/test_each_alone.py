@@ -37,7 +37,7 @@ print("loaded", *plugins().loaded, *plugins().problems)
 
 
 @pytest.mark.parametrize("plugin", ["", *OURS])
-def test_core_when_only_one_plugin_is_on_streams_asks_and_undoes(tmp_path: Path, plugin: str) -> None:
+def test_core_works_with_at_most_one_plugin(tmp_path: Path, plugin: str) -> None:
     own = {name: str(tmp_path / name) for name in ("AGENTNB_CONFIG_DIR", "AGENTNB_DATA_DIR")}
     workspace = tmp_path / "workspace"
     workspace.mkdir()
@@ -46,6 +46,6 @@ def test_core_when_only_one_plugin_is_on_streams_asks_and_undoes(tmp_path: Path,
     assert done.stdout.splitlines() == lines, done.stderr
 
 
-def test_plugins_of_ours_are_named_by_their_folders() -> None:
+def test_plugins_have_the_names_of_their_folders() -> None:
     folders = {path.parent.name for path in (ROOT / "agentnb/plugins").glob("*/plugin.py")}
     assert folders == {*OURS}

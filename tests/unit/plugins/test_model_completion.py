@@ -33,7 +33,7 @@ KINDS = {"ollama": "prompt", "llama_cpp": "input_prefix", "vllm": "messages"}
 """The field for the text before the cursor, by kind of server."""
 
 
-def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, models: Models) -> None:
+def test_completion_uses_the_method_of_each_kind_of_server(ask: Complete, by: By, models: Models) -> None:
     """Fill-in-the-middle with a suffix, llama.cpp's own method, or a chat, whose code fence is removed."""
     for kind, field in KINDS.items():
         by("local", models.url(kind))
@@ -44,9 +44,7 @@ def test_each_kind_of_server_is_asked_in_its_own_way(ask: Complete, by: By, mode
         assert "import math" in json.dumps(seen[-1][field])
 
 
-def test_model_server_that_is_set_in_this_kernel_comes_before_the_one_of_the_variables(
-    ask: Complete, by: By, models: Models
-) -> None:
+def test_kernel_setting_of_the_server_overrides_variables(ask: Complete, by: By, models: Models) -> None:
     """`%config` sets it, for the built-in agent, too."""
     by("local", "http://127.0.0.1:9/v1", "nothing-of-the-kind")
     environment = current_environment()
@@ -58,16 +56,14 @@ def test_model_server_that_is_set_in_this_kernel_comes_before_the_one_of_the_var
     assert (result.text, result.error) == ("x = 1", "")
 
 
-def test_model_that_cannot_fill_in_is_asked_by_chat(ask: Complete, by: By, models: Models) -> None:
+def test_completion_uses_chat_when_the_model_cannot_fill_in(ask: Complete, by: By, models: Models) -> None:
     """Ollama answers with an error; the next completion does not try it again."""
     by("local", models.url("ollama"), "reasons")
     assert ask("x = ").text == "Because."
     assert [ask("x = ").text, "Because."] == ["Because.", "Because."]
 
 
-def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
-    ask: Complete, by: By, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_completion_masks_secrets(ask: Complete, by: By, models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     """Secrets are values of environment variables and literals assigned to a secret's name."""
     monkeypatch.setenv("SERVICE_API_KEY", "sk-abcdefghijklmnop1234")
     by("local", models.url("ollama"))
@@ -80,7 +76,7 @@ def test_secrets_are_masked_and_a_masked_text_is_not_suggested(
     assert ask("# fills: password = '***'\n").text == ""
 
 
-def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, by: By, models: Models) -> None:
+def test_completion_is_off_by_default_and_reports_errors(ask: Complete, by: By, models: Models) -> None:
     assert ask("# fills: x\n") == CompletionResult()
     by("local", "http://127.0.0.1:9/v1")
     assert ask("# fills: x\n").error == "No server answers at 127.0.0.1:9. Start it, or check the base URL."
@@ -92,7 +88,7 @@ def test_completion_is_off_by_default_and_what_is_wrong_is_said(ask: Complete, b
     assert "CUDA out of memory" in ask("# fills: x\n").error
 
 
-def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None:
+def test_new_completion_replaces_the_running_one(by: By, models: Models) -> None:
     """The next completion replaces it; a cancelled one ends, too."""
     by("local", models.url("ollama"))
 
@@ -109,9 +105,7 @@ def test_typing_on_ends_the_request_to_the_model(by: By, models: Models) -> None
     assert begin("four", "z").result(SECONDS).text == "z"
 
 
-def test_a_completion_that_is_replaced_while_it_looks_for_the_model_is_empty_and_the_next_one_has_its_text(
-    by: By, models: Models
-) -> None:
+def test_completion_replaced_during_model_lookup_is_empty(by: By, models: Models) -> None:
     """Each search begins anew, and is replaced after a random number of the loop's steps."""
     by("local", models.url("ollama"))
     chance = random.Random(20261129)
@@ -141,7 +135,7 @@ def test_a_completion_that_is_replaced_while_it_looks_for_the_model_is_empty_and
         ("", "z", ""),
     ],
 )
-def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: str, expected: str) -> None:
+def test_completion_omits_text_that_follows_the_cursor(text: str, suffix: str, expected: str) -> None:
     assert fitting(text, suffix) == expected
 
 
@@ -154,6 +148,6 @@ def test_text_is_shown_without_what_stands_behind_the_cursor(text: str, suffix: 
         ("    return 1", "def f():\n", "    return 1"),
     ],
 )
-def test_answer_of_a_chat_is_without_fence_and_without_the_line_it_repeats(answer: str, before: str, text: str) -> None:
+def test_chat_completion_omits_fence_and_repeated_line(answer: str, before: str, text: str) -> None:
     """Models write both although the prompt forbids them."""
     assert without_fence(answer, before) == text

@@ -67,7 +67,6 @@ def run(site: Path, *words: str, **variables: str) -> subprocess.CompletedProces
 
 
 def agentnb(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs the command line."""
     return run(site, "-m", "agentnb", *words, **variables)
 
 
@@ -78,7 +77,7 @@ def prompted(site: Path, prompt: str, permissions: str = "deny") -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_plugins_when_a_strangers_is_installed_lists_what_it_adds(site: Path) -> None:
+def test_plugins_command_lists_a_third_party_plugin(site: Path) -> None:
     done = agentnb(site, "plugins", "--json")
     rows = {row["name"]: row["offers"] for row in json.loads(done.stdout)["plugins"]}
     assert rows["weather"] == {
@@ -92,7 +91,7 @@ def test_plugins_when_a_strangers_is_installed_lists_what_it_adds(site: Path) ->
     assert done.returncode == 0
 
 
-def test_command_of_a_plugin_when_typed_runs(site: Path) -> None:
+def test_plugin_adds_a_command(site: Path) -> None:
     """The help lists it, and its errors name the plug-in."""
     assert "Says the weather." in agentnb(site, "--help").stdout
     assert agentnb(site, "weather", "Paris", "Cairo").stdout == "Paris: rain Cairo: sun\n"
@@ -102,7 +101,7 @@ def test_command_of_a_plugin_when_typed_runs(site: Path) -> None:
     assert "agentnb settings plugins_off weather" in failed.stderr
 
 
-def test_magic_of_a_plugin_when_typed_runs(site: Path) -> None:
+def test_plugin_adds_a_magic(site: Path) -> None:
     """`%agents weather Paris`; its errors name the plug-in."""
     script = (
         "from IPython.testing.globalipapp import start_ipython; ip = start_ipython();"
@@ -115,21 +114,20 @@ def test_magic_of_a_plugin_when_typed_runs(site: Path) -> None:
     assert "The plug-in 'weather' failed in `%agents weather`" in done.stdout + done.stderr
 
 
-def test_tool_of_a_plugin_when_an_agent_calls_it_answers(site: Path) -> None:
-    """The agent is shown the tool's errors."""
+def test_agent_gets_errors_of_a_plugin_tool(site: Path) -> None:
     answer = json.loads(prompted(site, "weather weather place")[0])
     assert answer["isError"]
     assert "The plug-in 'weather' failed in the tool 'weather'" in answer["content"][0]["text"]
 
 
-def test_request_of_a_plugin_when_a_page_asks_is_answered(site: Path) -> None:
+def test_plugin_adds_a_request_for_pages(site: Path) -> None:
     """The plug-in's structs describe it; its errors name the plug-in."""
     done = run(site, "-c", PAGE)
     assert done.stdout.splitlines()[:2] == ["['x-agentnb/weather/look']", '{"weather": "sun"}'], done.stderr
     assert "PluginFailed The plug-in 'weather' failed in the request 'weather/look'" in done.stdout
 
 
-def test_exporter_of_a_plugin_when_asked_for_writes_its_form(site: Path) -> None:
+def test_plugin_adds_an_exporter(site: Path) -> None:
     """`--to` takes its name; the error for an unknown name lists the known ones."""
     notebook = ROOT / "notebooks/quickstart.ipynb"
     shouted = agentnb(site, "export", str(notebook), "--to", "shout").stdout
@@ -139,7 +137,7 @@ def test_exporter_of_a_plugin_when_asked_for_writes_its_form(site: Path) -> None
 
 
 @pytest.mark.parametrize("how", ["setting", "variable"])
-def test_plugin_when_switched_off_adds_nothing(site: Path, how: str) -> None:
+def test_switched_off_plugin_adds_nothing(site: Path, how: str) -> None:
     variables = {"AGENTNB_PLUGINS": "export"} if how == "variable" else {}
     if how == "setting":
         assert agentnb(site, "settings", "plugins_off", "weather").returncode == 0
@@ -157,7 +155,7 @@ def test_plugin_when_switched_off_adds_nothing(site: Path, how: str) -> None:
         ("from agentnb.ports import Plugin\nPLUGIN = Plugin('other', 'x')", "it calls itself 'other'"),
     ],
 )
-def test_plugin_when_broken_is_named_and_all_else_works(site: Path, source: str, why: str) -> None:
+def test_broken_plugin_is_reported_and_everything_else_works(site: Path, source: str, why: str) -> None:
     """The list and the doctor name it, the chat once."""
     installed(site, "broken", "agentnb_broken:PLUGIN", source)
     listed = agentnb(site, "plugins")
@@ -180,7 +178,7 @@ PLUGIN = Plugin("broken", "x", customizers=(Fails(),))
 """
 
 
-def test_plugin_whose_list_for_the_agent_fails_is_named_and_the_others_are_listed(site: Path) -> None:
+def test_plugin_with_a_failing_customizer_is_reported(site: Path) -> None:
     """All other skills and servers are shown."""
     installed(site, "broken", "agentnb_broken:PLUGIN", CUSTOMIZER)
     code = """

@@ -23,7 +23,7 @@ def run(folder: Path, code: str, plugins: str) -> subprocess.CompletedProcess[st
     return run_script(code, cwd=folder, AGENTNB_PLUGINS=plugins, **own)
 
 
-def test_agent_when_nothing_asks_for_confinement_and_no_plugin_confines_says_that_it_is_not(tmp_path: Path) -> None:
+def test_agent_without_a_sandbox_plugin_is_not_confined(tmp_path: Path) -> None:
     """It starts, as on a system that can confine nothing."""
     done = run(tmp_path, ANSWERED, "")
     assert done.stdout.startswith("Hello. I am eliza."), done.stderr
@@ -31,7 +31,7 @@ def test_agent_when_nothing_asks_for_confinement_and_no_plugin_confines_says_tha
 
 
 @pytest.mark.parametrize("how", ["setting", "argument"])
-def test_agent_when_it_is_to_be_confined_and_no_plugin_confines_does_not_start(tmp_path: Path, how: str) -> None:
+def test_agent_to_confine_does_not_start_without_a_sandbox_plugin(tmp_path: Path, how: str) -> None:
     """It never runs unconfined silently."""
     code = ANSWERED.replace('"eliza"', '"eliza", confine=True') if how == "argument" else ANSWERED
     if how == "setting":
@@ -43,23 +43,21 @@ def test_agent_when_it_is_to_be_confined_and_no_plugin_confines_does_not_start(t
     assert "The agent cannot be confined: no plug-in that confines agents is loaded" in done.stderr
 
 
-def test_rehearse_when_no_plugin_rehearses_says_so(tmp_path: Path) -> None:
+def test_rehearse_without_its_plugin_reports_no_preview(tmp_path: Path) -> None:
     """It answers as on a system without confinement."""
     done = run(tmp_path, "import agentnb; print(agentnb.rehearse('x = 1')); print(agentnb.rehearse(command='ls'))", "")
     assert done.stdout.splitlines()[0].startswith("No preview: No plug-in that rehearses is loaded"), done.stderr
     assert len(done.stdout.splitlines()) == 2
 
 
-def test_components_when_no_plugin_starts_agents_behind_them_are_refused(tmp_path: Path) -> None:
+def test_components_without_their_plugin_are_rejected(tmp_path: Path) -> None:
     """An agent never starts without its components."""
     done = run(tmp_path, "import agentnb; agentnb.start('eliza', components=['rules'])", "sandbox")
     assert "No plug-in that starts agents behind components is loaded" in done.stderr
 
 
 @pytest.mark.parametrize(("plugins", "offered"), [("", False), ("knowledge", True)])
-def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
-    tmp_path: Path, plugins: str, *, offered: bool
-) -> None:
+def test_kernel_tools_exclude_those_of_switched_off_plugins(tmp_path: Path, plugins: str, *, offered: bool) -> None:
     """Agents hear only of tools that exist."""
     done = run(tmp_path, "from agentnb.kernel.tools import kernel_tools; print(*kernel_tools())", plugins)
     names = set(done.stdout.split())
@@ -67,7 +65,7 @@ def test_kernel_tools_when_the_plugin_of_some_is_away_are_agentnbs_own(
     assert ({"look_up_code", "read_skill", "research"} <= names) is offered
 
 
-def test_map_in_a_prompt_when_its_plugin_is_away_is_a_prompt(tmp_path: Path) -> None:
+def test_map_without_its_plugin_is_sent_as_a_prompt(tmp_path: Path) -> None:
     """The agent gets the text unchanged."""
     code = """
 from IPython.testing.globalipapp import start_ipython

@@ -23,7 +23,7 @@ _HERE = rehearse_command("true", "/")
 
 
 @pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
-def test_preview_of_code_says_what_it_would_do_to_tables_and_does_nothing(tools: Tools, work: Path) -> None:
+def test_code_preview_reports_data_checks_without_changes(tools: Tools, work: Path) -> None:
     tools.shell.user_ns.update(tables())
     result = begin_code(tools.shell, JOIN, str(work), seconds=20)()
     assert str(agentnb.DataChecks(result.data_checks)) == REPEATED
@@ -41,7 +41,7 @@ later = later.filter(pl.col('id') > 3)"""
 
 
 @pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
-def test_preview_reads_frames_of_polars_and_says_which_it_cannot_read(tools: Tools, work: Path) -> None:
+def test_code_preview_compares_readable_polars_frames(tools: Tools, work: Path) -> None:
     """In a fork polars has no threads; its columns are read through Arrow, which has no such large numbers."""
     tools.shell.run_cell(POLARS)
     result = begin_code(tools.shell, CHANGED, str(work), seconds=20)()
@@ -53,9 +53,7 @@ def test_preview_reads_frames_of_polars_and_says_which_it_cannot_read(tools: Too
     }
 
 
-def test_verified_turn_of_a_real_agent_whose_model_breaks_a_notebook_is_done_once_that_is_mended(
-    models: Models, tmp_path: Path
-) -> None:
+def test_verified_turn_ends_when_the_agent_repairs_the_notebook(models: Models, tmp_path: Path) -> None:
     """`agentnb local` runs in its own process with its real tools and loop; only the model is scripted."""
     env = {"AGENTNB_LOCAL_PORTS": str(models.ports["ollama"]), "AGENTNB_LOCAL_MODEL": "mends"}
     with agentnb.start("local", env=env, cwd=tmp_path, permissions="allow", verify=True) as session:

@@ -15,7 +15,7 @@ from tests.unit.plugins.knowledge.test_research import Led, led, tell
 __all__ = ["led"]
 
 
-async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_path: Path) -> None:
+async def test_tool_components_answer_without_a_kernel(tmp_path: Path) -> None:
     """They use the kernel tools' own words; a sentence explains what they cannot do."""
     tools = {each.name: each for component in shipped() for each in component.tools}
     (tmp_path / "model.py").write_text("def fit(data):\n    return data\n")
@@ -37,10 +37,7 @@ async def test_the_components_of_the_kernel_tools_answer_without_the_kernel(tmp_
     assert (await call_tool("research", question="How?"))[0].startswith("research wants 'package'.")
 
 
-def test_a_research_ends_with_the_turn_that_asked_for_it(
-    led: Led, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cancelling the turn cancels the other conversation, too."""
+def test_cancelling_a_turn_cancels_its_research(led: Led, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     with agentnb.start(command=led.command, components=["research"], cwd=tmp_path) as session:
         turn = session.prompt("ask Why?")

@@ -45,8 +45,7 @@ def write_cases(folder: Path, channel: str) -> None:
 
 
 @needs_node
-def test_typescript_comes_to_the_same_states(tmp_path: Path) -> None:
-    """For any actions, the page's reducers reach the kernel's state."""
+def test_typescript_and_python_reducers_reach_the_same_states(tmp_path: Path) -> None:
     for channel in CHANNELS:
         write_cases(tmp_path, channel)
     assert len(list(tmp_path.iterdir())) > EXAMPLES

@@ -29,12 +29,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize("data", WRONG.values(), ids=list(WRONG))
-def test_malformed_action_is_refused(data: Any) -> None:
+def test_malformed_action_is_rejected(data: Any) -> None:
     with pytest.raises(ProtocolError, match=r"This is not an? "):
         decode_action(data)
 
 
-def test_message_names_the_field() -> None:
+def test_decode_error_names_the_missing_field() -> None:
     with pytest.raises(ProtocolError, match=r"missing required field `content`"):
         decode_action({"type": "chat/delta", "turnId": "t", "partId": "p"})
 
@@ -46,7 +46,7 @@ def test_unknown_fields_are_ignored() -> None:
     )
 
 
-def test_unknown_action_keeps_what_was_sent() -> None:
+def test_unknown_action_keeps_its_original_json() -> None:
     """Also inside an envelope and inside a late action."""
     raw = {"type": "chat/new", "x": [1, None]}
     assert UnknownAction(raw) == decode_action(raw)
@@ -58,12 +58,11 @@ def test_unknown_action_keeps_what_was_sent() -> None:
 
 
 @pytest.mark.parametrize("index", [0, -1, 1.5, "1", None])
-def test_index_counts_from_one(index: Any) -> None:
+def test_envelope_index_below_one_is_rejected(index: Any) -> None:
     with pytest.raises(ProtocolError):
         decode(Envelope, {"channel": "c", "index": index, "action": {"type": "session/ready"}})
 
 
-def test_absent_is_not_sent() -> None:
-    """None is not on the wire; an empty list is."""
+def test_encode_omits_none_but_keeps_empty_lists() -> None:
     chat = ChatState(resource="r", title="", status=1, modified_at="", turns=())
     assert b'{"resource":"r","title":"","status":1,"modifiedAt":"","turns":[]}' == encode(chat)

@@ -19,6 +19,6 @@ def types_in(actions: list[dict[str, Any]]) -> Iterator[str]:
         yield from types_in([action["action"]] if "action" in action else [])
 
 
-def test_every_action_has_a_case_of_ours() -> None:
+def test_every_action_has_a_test_case() -> None:
     used = {name for case in CASES.values() for name in types_in(case["actions"])}
     assert set() == codec.ACTIONS.keys() - used

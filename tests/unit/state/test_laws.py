@@ -71,8 +71,7 @@ def kinds(channel: str) -> tuple[type[Any], ...]:
 
 @channels
 @given(data=st.data())
-def test_what_changes_nothing_is_the_very_same(channel: str, data: st.DataObject) -> None:
-    """After any action the state is a different value or the same object."""
+def test_action_without_effect_returns_the_same_state_object(channel: str, data: st.DataObject) -> None:
     reducer, state = CHANNELS[channel]
     for action in data.draw(st.lists(actions(kinds(channel)), max_size=25)):
         after = reducer(state, action)
@@ -82,8 +81,7 @@ def test_what_changes_nothing_is_the_very_same(channel: str, data: st.DataObject
 
 @channels
 @given(data=st.data())
-def test_untouched_fields_keep_their_identity(channel: str, data: st.DataObject) -> None:
-    """A field that an action does not change stays the same object."""
+def test_unchanged_fields_stay_the_same_object(channel: str, data: st.DataObject) -> None:
     reducer, state = CHANNELS[channel]
     for action in data.draw(st.lists(actions(kinds(channel)), max_size=25)):
         after = reducer(state, action)
@@ -95,7 +93,7 @@ def test_untouched_fields_keep_their_identity(channel: str, data: st.DataObject)
 
 @channels
 @given(data=st.data())
-def test_replay_equals_live(channel: str, data: st.DataObject) -> None:
+def test_decoded_actions_give_the_same_state_as_live_ones(channel: str, data: st.DataObject) -> None:
     """Actions sent over the wire, and a snapshot with the actions after it, give the live state."""
     reducer, state = CHANNELS[channel]
     sequence = data.draw(st.lists(actions(kinds(channel)), max_size=25))
@@ -117,7 +115,7 @@ GROWING: dict[Any, Any] = {
 
 @pytest.mark.parametrize("part", GROWING, ids=lambda part: part.__name__)
 @given(chunks=st.lists(st.text(max_size=6)))
-def test_any_cutting_of_a_stream_gives_the_same_text(part: Any, chunks: list[str]) -> None:
+def test_text_does_not_depend_on_its_division_into_deltas(part: Any, chunks: list[str]) -> None:
     """Text does not depend on its division into deltas, and other parts do not change."""
     before, after = MarkdownResponsePart(id="a", content="<"), MarkdownResponsePart(id="z", content=">")
     turn = ActiveTurn(id="1", message=HELLO, response_parts=(before, part(id="p", content=""), after))
@@ -133,7 +131,7 @@ def test_any_cutting_of_a_stream_gives_the_same_text(part: Any, chunks: list[str
 
 @settings(max_examples=40)
 @given(sizes=st.lists(st.integers(1, OUTPUT_LIMIT // 2), max_size=6))
-def test_terminal_keeps_the_end(sizes: list[int]) -> None:
+def test_terminal_keeps_the_end_of_long_output(sizes: list[int]) -> None:
     """The terminal keeps the last characters of any output, and marks it as cut."""
     chunks = [chr(0x1F600 + i) * size for i, size in enumerate(sizes)]
     state = reduce_chat(CHAT, XTerminalOpened(terminal=TerminalView(id="1", command="yes")))

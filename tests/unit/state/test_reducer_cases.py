@@ -47,24 +47,22 @@ def check(case: dict[str, Any], seen: Callable[[Any], Any] = lambda state: state
 
 
 @pytest.mark.parametrize("case", [parameter(name, case) for name, case in load_cases(OURS).items()])
-def test_own_case(case: dict[str, Any]) -> None:
-    """Each case ends in its expected state."""
+def test_reducer_case_ends_in_its_expected_state(case: dict[str, Any]) -> None:
     check(case)
 
 
 @pytest.mark.parametrize("case", ahp_parameters())
-def test_case_of_the_agent_host_protocol(case: dict[str, Any]) -> None:
+def test_ahp_case_ends_in_its_expected_state(case: dict[str, Any]) -> None:
     """Each case of the Agent Host Protocol, if checked out, ends in its expected state."""
     check(case, without_old_questions)
 
 
 @pytest.mark.skipif(not CASES_FOLDER, reason="AGENTNB_CASES names no folder")
 @pytest.mark.parametrize("case", GIVEN_CASES or [pytest.param(None, id="none")])
-def test_case_from_outside(case: dict[str, Any]) -> None:
+def test_external_case_ends_in_its_expected_state(case: dict[str, Any]) -> None:
     """Each case in the folder ``AGENTNB_CASES`` ends in its expected state."""
     check(case)
 
 
-def test_own_cases_can_all_be_run() -> None:
-    """No case needs an unsupported feature."""
+def test_every_reducer_case_is_supported() -> None:
     assert {} == {name: reason for name, case in load_cases(OURS).items() if (reason := skip_reason(case))}

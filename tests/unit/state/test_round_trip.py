@@ -23,14 +23,14 @@ STRUCTS = [
 @pytest.mark.parametrize("kind", STRUCTS, ids=lambda kind: kind.__name__)
 @settings(max_examples=examples(20))
 @given(data=st.data())
-def test_round_trip(kind: type[msgspec.Struct], data: st.DataObject) -> None:
+def test_struct_survives_a_json_round_trip(kind: type[msgspec.Struct], data: st.DataObject) -> None:
     """From bytes and from Python's dicts."""
     value = data.draw(structs(kind))
     assert same(value, decode(kind, encode(value)))
     assert same(value, decode(kind, to_json(value)))
 
 
-def test_unknown_part_round_trip() -> None:
+def test_unknown_response_part_survives_a_json_round_trip() -> None:
     """A part of an unknown kind is unchanged, at any depth."""
     raw = {"kind": "future", "deep": [{"null": None}]}
     turn = {"id": "t", "message": {"text": "", "origin": {"kind": "user"}}, "responseParts": [raw], "state": "complete"}

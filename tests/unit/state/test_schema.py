@@ -36,7 +36,7 @@ def test_schema_is_valid() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_cases_fit_the_schema(name: str) -> None:
+def test_reducer_cases_match_the_schema(name: str) -> None:
     """Except states and actions of unknown kinds."""
     case = without_nulls(CASES[name])
     state = validator(STATES[case["reducer"]])

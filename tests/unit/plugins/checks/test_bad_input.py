@@ -66,7 +66,7 @@ TABLES: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("other", ["itself", "a filter", "the others"])
 @pytest.mark.parametrize("kind", TABLES)
-def test_table_that_is_hard_to_read_is_compared_or_left_alone(
+def test_unusual_table_is_compared_or_skipped_without_errors(
     kind: str, other: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG", "agentnb.checks")
@@ -101,7 +101,7 @@ def array_of(columns: dict[Any, Any]) -> Any:
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pd.Series, array_of])
-def test_values_of_the_users_own_classes_run_none_of_their_code(make: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_comparison_runs_no_code_of_user_classes(make: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "agentnb.checks")
     values = [Hostile() for _ in range(50)]
     columns: dict[Any, Any] = {"a": values} if make is not pd.Series else dict(enumerate(values))
@@ -114,7 +114,7 @@ def test_values_of_the_users_own_classes_run_none_of_their_code(make: Any, caplo
     assert caplog.records == []
 
 
-def test_table_to_which_another_thread_writes_is_compared_without_an_error() -> None:
+def test_table_changed_by_another_thread_causes_no_error() -> None:
     table = pd.DataFrame({"a": RANDOM.random(20_000), "b": range(20_000)})
     over = threading.Event()
 
@@ -165,7 +165,7 @@ class Hanging:
     __copy__ = __deepcopy__ = __reduce__ = __array__ = _wait
 
 
-def test_objects_that_lie_or_hang_are_neither_asked_nor_taken_for_tables() -> None:
+def test_lying_and_hanging_objects_are_not_taken_for_tables() -> None:
     made = array_of({"a": [Hanging(), Lying(), 1]})
     variables = {"lying": Lying(), "hanging": Hanging(), "column": pd.DataFrame({"a": made}), "array": made}
     tables = TurnTables()
@@ -174,7 +174,7 @@ def test_objects_that_lie_or_hang_are_neither_asked_nor_taken_for_tables() -> No
     assert tables.end(after, ["lying", "column", "array"]) == ()
 
 
-def test_ten_thousand_names_and_as_many_tables_are_compared_by_the_last_ones() -> None:
+def test_changed_table_is_found_among_thousands_of_variables() -> None:
     variables: dict[str, Any] = {f"name_{number}": [number] for number in range(10_000)}
     variables |= {f"table_{number}": pd.DataFrame({"a": [number]}) for number in range(300)}
     variables["prices"] = pd.DataFrame({"price": RANDOM.random(500) * 9 + 1})
@@ -223,7 +223,7 @@ IN_PLACE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("kind", IN_PLACE)
-def test_table_that_is_changed_in_place_is_compared_with_what_undo_keeps_of_it(kind: str) -> None:
+def test_table_changed_in_place_is_compared_with_its_undo_copy(kind: str) -> None:
     make, change = IN_PLACE[kind]
     table = make()
     tables = TurnTables()
@@ -233,7 +233,7 @@ def test_table_that_is_changed_in_place_is_compared_with_what_undo_keeps_of_it(k
     assert "100× larger" in texts, texts
 
 
-def test_table_of_which_nothing_could_be_kept_says_that_it_was_not_compared() -> None:
+def test_table_without_an_undo_copy_is_reported_as_not_compared() -> None:
     table, array = pd.DataFrame({"v": [1.0] * 9}), RANDOM.random(500)
     tables = TurnTables()
     tables.begin({"t": table, "a": array}, lambda value: None if value is table else value)
@@ -247,7 +247,7 @@ def test_table_of_which_nothing_could_be_kept_says_that_it_was_not_compared() ->
     assert checks.ok
 
 
-def test_array_for_whose_copy_there_is_no_room_says_so_with_its_turn() -> None:
+def test_array_too_large_to_copy_is_reported_as_not_compared() -> None:
     array = RANDOM.random(500_000)
     snapshot = Keeper({"a": array}, 1_000_000).keep(["a"])
     assert snapshot.lost == {"a": "it is too large"}

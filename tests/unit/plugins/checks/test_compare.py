@@ -16,7 +16,7 @@ DOMAINS = (*DEVELOPED, *HELD_OUT)
 
 
 @pytest.mark.parametrize("number", range(len(faults())))
-def test_fault_is_found_with_its_cause_and_names(number: int) -> None:
+def test_compare_finds_a_fault_with_its_cause_and_columns(number: int) -> None:
     fault, polars = faults()[number]
     checks, step, about = run_fault(fault, DOMAINS[number % 5], np.random.default_rng(number), polars=polars)
     right = [each for each in checks if each.cause in fault.causes and about in each.text + "".join(each.columns)]
@@ -24,13 +24,13 @@ def test_fault_is_found_with_its_cause_and_names(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(alarms())))
-def test_ordinary_step_says_nothing(number: int) -> None:
+def test_compare_finds_nothing_in_an_ordinary_step(number: int) -> None:
     step, polars = alarms()[number]
     checks, code = run_ordinary(step, DOMAINS[number % 5], np.random.default_rng(number), polars=polars)
     assert checks.ok, (code, checks)
 
 
-def test_steps_of_somebody_who_had_not_read_the_checks_are_judged_right_but_for_few() -> None:
+def test_compare_judges_nearly_all_independent_steps_correctly() -> None:
     result = independent.run(11)
     assert (result.faults, result.ordinary) == (40, 223)
     assert len(result.missed) <= 2, result.missed
@@ -40,12 +40,12 @@ def test_steps_of_somebody_who_had_not_read_the_checks_are_judged_right_but_for_
     }, result.alarms
 
 
-def test_comparison_of_other_things_than_tables_says_what_it_takes() -> None:
+def test_compare_rejects_values_that_are_not_tables() -> None:
     with pytest.raises(UsageError, match="takes tables, or mappings of names to tables, not int"):
         agentnb.compare(1, 2)
 
 
-def test_checks_when_displayed_are_a_table_and_run_nothing_that_stands_in_it() -> None:
+def test_displayed_checks_escape_html_in_column_names() -> None:
     name = "<script>x</script>"
     before = pd.DataFrame({name: pd.date_range("2024-01-01", periods=9)})
     checks = agentnb.compare(before, before.astype(str))
@@ -54,7 +54,7 @@ def test_checks_when_displayed_are_a_table_and_run_nothing_that_stands_in_it() -
     assert checks.lines == (f"`table`: `{name}` became text (datetime64[us] → str)",)
 
 
-def test_large_table_of_which_a_part_is_read_says_so() -> None:
+def test_check_of_a_large_table_is_marked_as_sampled() -> None:
     before = pd.DataFrame({"n": np.arange(150_000), "price": np.arange(150_000) / 7 + 1})
     (check,) = agentnb.compare(before, before.assign(price=before["price"] * 100))
     assert (check.cause, check.is_sampled) == ("unit", True)

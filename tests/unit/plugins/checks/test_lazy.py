@@ -56,9 +56,7 @@ STEPS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_frame_of_dask_is_compared_by_what_is_known_and_never_computed(
-    step: str, orders: Any, computed: list[str]
-) -> None:
+def test_dask_frame_is_compared_without_computing_it(step: str, orders: Any, computed: list[str]) -> None:
     change, text = STEPS[step]
     after = change(orders)
     checks = agentnb.compare({"orders": orders}, {"orders": after})
@@ -67,7 +65,7 @@ def test_frame_of_dask_is_compared_by_what_is_known_and_never_computed(
     assert checks.ok is (checks[0].cause != "type")
 
 
-def test_turn_that_changes_a_frame_of_dask_in_place_says_what_is_known_and_is_undone(
+def test_turn_that_changes_a_dask_frame_can_be_undone(
     talk: Talk, tools: Tools, orders: Any, computed: list[str]
 ) -> None:
     """Uncounted rows are not a finding: a condition of no findings is met."""
@@ -82,7 +80,7 @@ def test_turn_that_changes_a_frame_of_dask_in_place_says_what_is_known_and_is_un
     assert computed == []
 
 
-def test_lazy_frame_of_polars_is_compared_by_its_schema() -> None:
+def test_lazy_polars_frame_is_compared_by_its_schema() -> None:
     ran: list[int] = []
 
     def loud(frame: pl.DataFrame) -> pl.DataFrame:
@@ -99,7 +97,7 @@ def test_lazy_frame_of_polars_is_compared_by_its_schema() -> None:
     assert ran == []
 
 
-def test_new_lazy_table_says_nothing_and_one_that_was_read_before_is_compared_by_its_columns() -> None:
+def test_table_that_becomes_lazy_is_compared_by_its_columns() -> None:
     variables: dict[str, Any] = {"orders": PLAIN}
     tables = TurnTables()
     tables.begin(variables, Keeper(variables, LIMIT).keep(variables).as_it_was)

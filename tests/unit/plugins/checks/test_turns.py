@@ -46,14 +46,14 @@ def run(talk: Talk, *codes: str) -> agentnb.Turn:
     return talk.prompt(*steps).wait(PATIENCE)
 
 
-def test_turn_whose_join_repeats_rows_says_which_key_is_not_unique(talk: Talk) -> None:
+def test_turn_reports_the_key_whose_join_repeats_rows(talk: Talk) -> None:
     turn = run(talk, JOIN)
     assert str(turn.data_checks) == REPEATED
     (check,) = turn.data_checks
     assert (check.cause, check.columns, check.others) == ("fan-out", ("id",), ("customers",))
 
 
-def test_code_of_a_check_shows_its_rows_and_fails_where_it_is_so(talk: Talk, tools: Tools) -> None:
+def test_code_of_a_check_shows_the_rows_and_asserts_the_fault(talk: Talk, tools: Tools) -> None:
     (check,) = run(talk, JOIN).data_checks
     names = tools.shell.user_ns
     assert eval(check.show, names)["id"].tolist() == [7, 7]  # noqa: S307 - the check's own code
@@ -61,19 +61,19 @@ def test_code_of_a_check_shows_its_rows_and_fails_where_it_is_so(talk: Talk, too
         exec(check.assertion, names)  # noqa: S102 - likewise
 
 
-def test_turn_that_changes_a_table_in_place_in_two_steps_is_compared_with_how_it_was_before_the_turn(
+def test_table_is_compared_with_its_state_before_the_turn(
     talk: Talk,
 ) -> None:
     turn = run(talk, "orders['price'] *= 10", "orders['price'] *= 10")
     assert str(turn.data_checks) == "`orders`: values of `price` are 100× larger"
 
 
-def test_turn_that_mends_its_own_fault_finds_nothing(talk: Talk) -> None:
+def test_turn_that_fixes_its_own_fault_has_no_finding(talk: Talk) -> None:
     turn = run(talk, JOIN, "orders = orders.drop_duplicates('order')[['order', 'id', 'price']]")
     assert turn.data_checks.ok
 
 
-def test_undone_table_has_no_check_any_more_and_has_it_again_once_it_is_redone(talk: Talk) -> None:
+def test_undo_removes_a_check_and_redo_restores_it(talk: Talk) -> None:
     turn = run(talk, JOIN)
     turn.undo()
     assert turn.data_checks.ok
@@ -81,14 +81,12 @@ def test_undone_table_has_no_check_any_more_and_has_it_again_once_it_is_redone(t
     assert str(turn.data_checks) == REPEATED
 
 
-def test_turn_where_the_setting_is_off_is_not_compared(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turn_is_not_compared_when_data_checks_are_off(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTNB_DATA_CHECKS", "off")
     assert run(talk, JOIN).data_checks.ok
 
 
-def test_verified_turn_with_data_checks_required_gives_the_agent_causes_and_no_values(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_required_data_checks_give_the_agent_causes_but_no_values(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTNB_DATA_CHECKS", "required")
     monkeypatch.setenv("AGENTNB_VERIFY", "each turn")
     turn = run(talk, JOIN)

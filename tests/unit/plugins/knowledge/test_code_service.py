@@ -29,7 +29,7 @@ def places(locations: list[Any]) -> list[tuple[str | None, int, int]]:
     return [(each.cell_id or (each.path and Path(each.path).name), each.line, each.column) for each in locations]
 
 
-def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) -> None:
+def test_definition_is_in_the_cell_that_ran_last_before(tmp_path: Path) -> None:
     """Cells are one module in execution order, not in the notebook's order."""
     cells = [
         CodeCell(cell_id="use", source="f(1)", count=3),
@@ -58,7 +58,7 @@ def test_a_definition_is_found_in_the_cell_that_ran_last_before(tmp_path: Path) 
         (("def f(df):\n    df['x'] = 1\n    return df", "df = 1", "f(df)"), [("c1", 1, 0)]),
     ],
 )
-def test_only_what_binds_a_name_defines_it(
+def test_only_a_binding_of_a_name_is_its_definition(
     tmp_path: Path, cells: tuple[str, ...], expected: list[tuple[str, int, int]]
 ) -> None:
     """An assignment to one of its items never does."""
@@ -66,7 +66,7 @@ def test_only_what_binds_a_name_defines_it(
     assert sorted(places(service(tmp_path, *cells).definition(place))) == expected
 
 
-def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path: Path) -> None:
+def test_item_assignment_is_not_a_definition(tmp_path: Path) -> None:
     """If no cell binds the name, it leads nowhere: the kernel's variable is not in the text."""
     code_service = service(tmp_path, "def f(df):\n    df['x'] = 1\n    return df", variables={"df": {}})
     assert places(code_service.definition(CodePlace(cell_id="c0", symbol="df", line=3))) == [("c0", 1, 6)]
@@ -74,7 +74,7 @@ def test_an_assignment_to_an_item_of_an_argument_leads_to_the_argument(tmp_path:
     assert code_service.definition(CodePlace(cell_id="c0", symbol="df", line=2)) == []
 
 
-def test_the_public_names_of_agentnb_are_known(tmp_path: Path) -> None:
+def test_definitions_of_public_agentnb_names_are_found(tmp_path: Path) -> None:
     """They are loaded at first use: their imports depend on a condition that jedi cannot decide."""
     code = """
 from pathlib import Path
@@ -93,7 +93,7 @@ for column in (8, 23):
     assert prompt.strip() == "def prompt("
 
 
-def test_two_notebooks_of_one_folder_keep_their_answers_apart(tmp_path: Path) -> None:
+def test_two_notebooks_of_one_folder_have_separate_answers(tmp_path: Path) -> None:
     """Each answers from its own cells, also after one has changed."""
     first, second = (service(tmp_path, text) for text in ("import os\nx = 1\nx", "def f():\n    return 2\nf()"))
     for _ in range(2):
@@ -101,8 +101,7 @@ def test_two_notebooks_of_one_folder_keep_their_answers_apart(tmp_path: Path) ->
         assert places(second.definition(CodePlace(cell_id="c0", line=3, column=0))) == [("c0", 1, 4)]
 
 
-def test_a_file_of_the_workspace_and_the_cells_that_import_it_are_one(tmp_path: Path) -> None:
-    """Definitions and references go from cells to files and back."""
+def test_definitions_and_references_cross_cells_and_files(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("def fit(x):\n    return x\n")
     (tmp_path / "other.py").write_text("import model\n\nmodel.fit(2)\n")
     code_service = service(tmp_path, "from model import fit", "fit(3)")
@@ -112,7 +111,7 @@ def test_a_file_of_the_workspace_and_the_cells_that_import_it_are_one(tmp_path: 
     assert places(code_service.references(CodePlace(path="model.py", symbol="fit"))) == expected
 
 
-def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> None:
+def test_rename_returns_changes_without_applying_them(tmp_path: Path) -> None:
     """Each cell and file comes with its text before and after."""
     (tmp_path / "model.py").write_text("def fit(x):\r\n    return x\r\n", newline="")
     code_service = service(tmp_path, "from model import fit", "%time fit(3); refit = 'fit'", "!echo fit")
@@ -127,14 +126,14 @@ def test_a_renaming_is_a_set_of_changes_and_changes_nothing(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("symbol", "new_name"), [("json.dumps", "write"), ("x", "class"), ("x", "a b")])
-def test_a_renaming_that_cannot_be_done_says_why(tmp_path: Path, symbol: str, new_name: str) -> None:
+def test_rename_rejects_library_names_and_invalid_names(tmp_path: Path, symbol: str, new_name: str) -> None:
     """Names from outside the workspace stay; a new name must be valid in Python."""
     code_service = service(tmp_path, "import json\nx = json.dumps")
     with pytest.raises(UsageError, match=r"outside the workspace|not a valid Python name"):
         code_service.rename(CodePlace(cell_id="c0", symbol=symbol), new_name)
 
 
-def test_hover_gives_the_signature_and_the_documentation(tmp_path: Path) -> None:
+def test_hover_returns_signature_and_documentation(tmp_path: Path) -> None:
     """It covers functions in cells and in libraries."""
     code_service = service(tmp_path, 'def f(x: int, y=2) -> str:\n    """Adds."""', "import textwrap")
     (hover,) = code_service.hover(CodePlace(symbol="f"))
@@ -169,7 +168,7 @@ class Trap:
 """
 
 
-def test_a_live_variable_is_known_by_its_type_and_is_never_touched(tmp_path: Path, monkeypatch: Any) -> None:
+def test_live_variable_is_described_without_running_its_code(tmp_path: Path, monkeypatch: Any) -> None:
     """No property, ``__getattr__``, ``__dir__`` or ``__repr__`` of the user's objects runs."""
     (tmp_path / "trapped.py").write_text(TRAP)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -184,7 +183,7 @@ def test_a_live_variable_is_known_by_its_type_and_is_never_touched(tmp_path: Pat
     assert trapped.touched == []
 
 
-def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path) -> None:
+def test_analysis_does_not_import_or_change_the_import_path(tmp_path: Path) -> None:
     """A module that the user has not imported stays so, whatever the question."""
     (tmp_path / "loud.py").write_text("import sys\nsys.loud = True\ndef shout(): ...\n")
     path, loaded = sys.path, {*sys.modules}
@@ -196,7 +195,7 @@ def test_an_analysis_neither_imports_nor_changes_the_import_path(tmp_path: Path)
     assert {"loud", "_ctypes_test"}.isdisjoint({*sys.modules} - loaded)
 
 
-def test_syntax_errors_are_told_with_their_cell_and_hurt_no_other(tmp_path: Path) -> None:
+def test_syntax_errors_are_reported_with_their_cell(tmp_path: Path) -> None:
     """Magics and ``await`` are not errors."""
     code_service = service(
         tmp_path, "def f(:", "await g()\n%matplotlib inline\n!ls", "%%bash\nif", "def g(): ...", "g()\n  x"
@@ -209,7 +208,7 @@ def test_syntax_errors_are_told_with_their_cell_and_hurt_no_other(tmp_path: Path
 # The exception that ends it can arrive in a callback of the garbage collector (Hypothesis has one), where it is lost;
 # the thread gets another.
 @pytest.mark.filterwarnings("ignore:Exception ignored in.*gc_callback:pytest.PytestUnraisableExceptionWarning")
-def test_an_analysis_that_takes_too_long_is_ended_and_the_next_one_works(tmp_path: Path) -> None:
+def test_analysis_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     """The thread of an analysis ends at the limit."""
     count = 0
 
@@ -223,7 +222,7 @@ def test_an_analysis_that_takes_too_long_is_ended_and_the_next_one_works(tmp_pat
     assert [each.name for each in threading.enumerate() if each.name == "agentnb-code"] == []
 
 
-def test_places_that_are_not_there_are_told(tmp_path: Path) -> None:
+def test_places_that_do_not_exist_raise_an_error(tmp_path: Path) -> None:
     """Unknown cells, lines, columns, symbols and files: each has a sentence."""
     code_service = service(tmp_path, "x = 1")
     for place in (

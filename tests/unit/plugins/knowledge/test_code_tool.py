@@ -20,7 +20,7 @@ def page() -> Iterator[NotebookPage]:
     notebook_page.close()
 
 
-def test_an_agent_looks_up_code_of_the_notebook_while_the_kernel_is_busy(tools: Tools, page: NotebookPage) -> None:
+def test_agent_looks_up_notebook_code_without_the_main_thread(tools: Tools, page: NotebookPage) -> None:
     """Places are cells with ids; the main thread is not needed, and nothing runs."""
     ask = tools.loop.submit(tools.tool_runner.call("look_up_code", {"question": "definition", "symbol": "fit"}))
     text = ask.result(60)["content"][0]["text"]
@@ -37,7 +37,7 @@ def test_an_agent_looks_up_code_of_the_notebook_while_the_kernel_is_busy(tools: 
     assert tools.text("look_up_code", question="problems") == "No problem was found."
 
 
-def test_a_file_is_read_with_the_leave_of_the_policy_only(tools: Tools, page: NotebookPage, tmp_path: Path) -> None:
+def test_look_up_reads_a_file_only_with_permission(tools: Tools, page: NotebookPage, tmp_path: Path) -> None:
     """The request names the file."""
     file = tmp_path / "a.py"
     file.write_text("def f(:")
@@ -47,7 +47,7 @@ def test_a_file_is_read_with_the_leave_of_the_policy_only(tools: Tools, page: No
     assert tools.call("look_up_code", question="problems", file=str(file))["isError"]
 
 
-def test_without_a_notebook_the_cells_that_ran_are_the_code(tools: Tools) -> None:
+def test_look_up_uses_executed_cells_without_a_notebook(tools: Tools) -> None:
     """This is so in a terminal; their numbers name them."""
     tools.shell.run_cell("def f(x): return x", store_history=True)
     text = tools.text("look_up_code", question="definition", symbol="f")

@@ -52,7 +52,7 @@ def spin() -> None:
 
 
 @pytest.mark.parametrize("work", [collect, caught_once, spin])
-def test_analysis_whose_time_is_up_ends(work: object) -> None:
+def test_analysis_ends_at_its_deadline(work: object) -> None:
     """Callbacks of the collector that interrupt it, or catching the exception once, do not prevent that."""
     deadline = Deadline()
     with slow_callback(), pytest.raises(UsageError, match=r"took more than 0\.05 s"):

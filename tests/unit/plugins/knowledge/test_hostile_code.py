@@ -37,7 +37,7 @@ SIGNS = st.sampled_from(
 )
 
 
-def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(tmp_path: Path) -> None:
+def test_large_module_and_thousands_of_cells_are_analysed(tmp_path: Path) -> None:
     """Definitions at their ends are found; a file above the limit is named."""
     lines = "".join(f"def f{number}(x):\n    return x\n" for number in range(25_000))
     (tmp_path / "long.py").write_text(lines)
@@ -60,7 +60,7 @@ def test_a_module_of_fifty_thousand_lines_and_five_thousand_cells_are_answered(t
         [("def whole():\n    return 1", 4), ("whole = 1", 0), ("class whole: ...", 6), ("import os as whole", -1)]
     ),
 )
-def test_no_cell_keeps_another_from_being_answered(sources: list[str], defining: tuple[str, int]) -> None:
+def test_broken_cell_does_not_hide_definitions_in_others(sources: list[str], defining: tuple[str, int]) -> None:
     """Syntax errors, magics and unclosed strings: a definition in another cell is found."""
     with tempfile.TemporaryDirectory() as folder:
         code_service = service(Path(folder), *sources, defining[0], "whole")

@@ -45,7 +45,7 @@ def build(folder: Path, tree: object, outside: Path) -> None:
 
 
 @given(tree=st.dictionaries(st.sampled_from(NAMES), TREES), paths=st.lists(PATHS, max_size=12))
-def test_only_what_lies_in_a_skills_folder_is_read(tree: dict[str, object], paths: list[str]) -> None:
+def test_only_files_in_the_skill_folder_are_read(tree: dict[str, object], paths: list[str]) -> None:
     """Circular links, links out and ``..`` in any order: a file is the skill's own or refused."""
     with tempfile.TemporaryDirectory() as made:
         outside, folder = Path(made) / "outside", Path(made) / "skill"
@@ -62,7 +62,7 @@ def test_only_what_lies_in_a_skills_folder_is_read(tree: dict[str, object], path
 
 
 @given(st.lists(LINES, max_size=30))
-def test_no_front_matter_grows_when_it_is_read(lines: list[str]) -> None:
+def test_front_matter_values_are_not_longer_than_the_text(lines: list[str]) -> None:
     """Anchors, aliases, tags, merges and nested collections are refused; values are no longer than the text."""
     text = "\n".join(lines)
     with contextlib.suppress(ValueError):
@@ -73,7 +73,7 @@ def test_no_front_matter_grows_when_it_is_read(lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["link out", "link to itself", "pipe", "folder", "device"])
-def test_a_skill_file_that_is_no_file_of_the_skill_is_refused(tmp_path: Path, kind: str) -> None:
+def test_skill_file_that_is_not_a_regular_file_is_rejected(tmp_path: Path, kind: str) -> None:
     """The error has the reason; no pipe blocks."""
     (tmp_path / "hidden").write_text("---\nname: fit\ndescription: Hidden.\n---\n")
     folder = tmp_path / "fit"
@@ -94,7 +94,7 @@ def test_a_skill_file_that_is_no_file_of_the_skill_is_refused(tmp_path: Path, ki
         read_skill(folder)
 
 
-def test_a_zipped_egg_is_named_and_not_searched(tmp_path: Path) -> None:
+def test_zipped_egg_is_listed_and_not_searched(tmp_path: Path) -> None:
     """Its contents are not folders; a broken archive does no harm either."""
     egg, broken = tmp_path / "frames-1.0-py3.egg", tmp_path / "other-1.0-py3.egg"
     with zipfile.ZipFile(egg, "w") as archive:

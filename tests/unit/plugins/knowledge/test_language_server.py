@@ -86,7 +86,7 @@ CELLS = (
 MODEL = "def fit(x: int) -> str:\n    return x\n"
 
 
-def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> None:
+def test_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> None:
     """Each has its place in the cell; names of live variables and lines with a magic have none."""
     (tmp_path / "model.py").write_text(MODEL)
     code_service = service(tmp_path, installed("basedpyright"), *CELLS, live=1)
@@ -102,7 +102,7 @@ def test_a_type_checker_finds_problems_in_cells_and_files(tmp_path: Path) -> Non
     assert code_service.failure == ""
 
 
-def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: Path) -> None:
+def test_type_checker_finds_references_in_current_cells_and_files(tmp_path: Path) -> None:
     """It sees files added, changed or removed after its start; a renaming uses its results."""
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "other.py").write_text("import model\n\n'𝄞'; model.fit(2)\n")
@@ -122,7 +122,7 @@ def test_a_type_checker_finds_uses_in_cells_and_files_as_they_are_now(tmp_path: 
     assert code_service.failure == ""
 
 
-def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
+def test_type_checker_does_not_rename_library_names(tmp_path: Path) -> None:
     """Names defined elsewhere stay."""
     code_service = service(tmp_path, installed("basedpyright"), "import json\nx = json.dumps(1)")
     with pytest.raises(UsageError, match="outside the workspace"):
@@ -130,7 +130,7 @@ def test_a_type_checker_renames_nothing_of_a_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ruff", "pylsp"])
-def test_a_linter_finds_problems_and_jedi_the_uses(tmp_path: Path, name: str) -> None:
+def test_linter_finds_problems_and_jedi_finds_references(tmp_path: Path, name: str) -> None:
     """One answers requests, the other publishes unasked; both also after a cell has changed."""
     (tmp_path / "ruff.toml").write_text("[lint]\nselect = ['F', 'PLE']\n")
     sources = ["import os\nx = 1", "await live\ngone; display(x)"]
@@ -150,7 +150,7 @@ def test_a_linter_finds_problems_and_jedi_the_uses(tmp_path: Path, name: str) ->
     assert code_service.failure == ""
 
 
-def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_path: Path) -> None:
+def test_language_server_starts_only_when_needed(tmp_path: Path) -> None:
     """A question that only jedi answers starts nothing."""
     code_service = service(tmp_path, odd("good"), "x = 1", "x")
     code_service.definition(CodePlace(symbol="x"))
@@ -162,7 +162,7 @@ def test_nothing_is_started_before_a_question_or_where_the_setting_is_off(tmp_pa
     assert service(tmp_path, "off", "x").diagnostics() == []
 
 
-def test_two_notebooks_of_one_folder_share_one_server_and_another_setting_replaces_it(tmp_path: Path) -> None:
+def test_notebooks_of_one_folder_share_a_language_server(tmp_path: Path) -> None:
     """A folder never has two, also if two threads ask at once."""
     notebooks = [service(tmp_path, odd("good"), "x = 1") for _ in range(2)]
     messages: list[str] = []
@@ -182,7 +182,7 @@ def test_two_notebooks_of_one_folder_share_one_server_and_another_setting_replac
 
 
 @pytest.mark.parametrize("how", ["good", "out-of-order", "asks", "pushes"])
-def test_a_server_that_answers_oddly_is_understood(tmp_path: Path, how: str) -> None:
+def test_unusual_server_responses_are_understood(tmp_path: Path, how: str) -> None:
     """Answers out of order or twice, and its own requests, change nothing; its edits are refused."""
     code_service = service(tmp_path, odd(how), "x = 1", "x")
     for _ in range(2):
@@ -203,7 +203,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("how", FAILURES)
-def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, how: str) -> None:
+def test_jedi_answers_when_the_language_server_fails(tmp_path: Path, how: str) -> None:
     """Problems and uses are those without a server."""
     code_service = service(tmp_path, odd(how), "x = 1", "x(")
     assert problems(code_service.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
@@ -214,14 +214,14 @@ def test_a_server_that_fails_costs_a_sentence_and_jedi_answers(tmp_path: Path, h
 
 
 @pytest.mark.parametrize("how", ["hangs-at-start", "hangs-at-question", "deaf"])
-def test_a_server_that_hangs_is_ended_and_jedi_answers(tmp_path: Path, how: str) -> None:
+def test_hanging_language_server_is_ended_and_jedi_answers(tmp_path: Path, how: str) -> None:
     """It is ended at its time limit."""
     code_service = service(tmp_path, odd(how), "x = 1", f"x('{'x' * 1_000_000}'", seconds=1)
     assert problems(code_service.diagnostics()) == [("c1", 1, 1, "'(' was never closed")]
     assert code_service.failure == "odd did not answer in time and was stopped."
 
 
-def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: Path) -> None:
+def test_language_server_is_not_restarted_after_three_failures(tmp_path: Path) -> None:
     """It would cost time at each question."""
     code_service = service(tmp_path, odd("dies-at-start"), "x = 1")
     for _ in range(MOST_FAILURES):
@@ -234,7 +234,7 @@ def test_a_server_that_fails_again_and_again_is_not_started_any_more(tmp_path: P
     assert server.pid == last
 
 
-def test_a_server_that_died_meanwhile_is_started_again(tmp_path: Path) -> None:
+def test_dead_language_server_is_restarted(tmp_path: Path) -> None:
     """No question was open when it died."""
     code_service = service(tmp_path, odd("good"), "x = 1")
     (first,) = code_service.diagnostics()
@@ -248,14 +248,14 @@ def test_a_server_that_died_meanwhile_is_started_again(tmp_path: Path) -> None:
     assert len(messages) == 1
 
 
-def test_places_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
+def test_server_results_with_invalid_places_are_omitted(tmp_path: Path) -> None:
     """Lines and files that do not exist, and invalid places."""
     code_service = service(tmp_path, odd("lies"), "x = 1", "x")
     assert problems(code_service.diagnostics()) == [("c0", 1, 0, "T1")]
     assert places(code_service.references(CodePlace(symbol="x"))) == [("c0", 1, 0), ("c1", 1, 0)]
 
 
-def test_a_server_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_language_server_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The message says what to do."""
     monkeypatch.setenv("PATH", str(tmp_path))
     if find_on_path("pyright-langserver") is not None:
@@ -295,7 +295,7 @@ def gone(message: str) -> bool:
 
 
 @pytest.mark.parametrize("how", ["ends", "waits"])
-def test_a_server_ends_with_the_kernel(tmp_path: Path, how: str) -> None:
+def test_language_server_ends_with_the_kernel(tmp_path: Path, how: str) -> None:
     """It ends even if the kernel is killed."""
     command = [sys.executable, "-c", ASKS, json.dumps(odd("good").command), how]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:

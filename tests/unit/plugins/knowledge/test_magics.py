@@ -33,13 +33,13 @@ TEXTS = st.lists(SIGNS).map("".join)
         ("a != b", "a != b"),
     ],
 )
-def test_python_keeps_its_place_and_magics_go(cell: str, python: str) -> None:
+def test_python_of_keeps_positions_and_removes_magics(cell: str, python: str) -> None:
     """Positions are equal in both texts."""
     assert python_of(cell) == python
 
 
 @given(TEXTS)
-def test_every_line_keeps_its_length(cell: str) -> None:
+def test_python_of_keeps_the_length_of_every_line(cell: str) -> None:
     """Each character of any cell has its line and column in the module and back."""
     assert [len(line) for line in python_of(cell).split("\n")] == [len(line) for line in lines_of(cell)]
     module = NotebookModule([CodeCell(cell_id="a", source="1\n2"), CodeCell(cell_id="b", source=cell)])
@@ -47,7 +47,7 @@ def test_every_line_keeps_its_length(cell: str) -> None:
         assert module.cell_at(module.module_line("b", number)) == (module.cell("b"), number)
 
 
-def test_five_thousand_cells_are_one_module_and_what_is_too_long_is_left_out() -> None:
+def test_module_of_many_cells_omits_a_too_long_cell() -> None:
     """The module reports the number of omitted cells."""
     cells = [CodeCell(cell_id=str(at), source=f"x{at} = 1\n!ls") for at in range(5_000)]
     module = NotebookModule(cells)

@@ -44,7 +44,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ImportingS
             del sys.modules[name]
 
 
-def test_trust_and_refusal_count_for_what_was_shown_alone(site: ImportingSite) -> None:
+def test_trust_and_refusal_fail_when_a_skill_has_changed(site: ImportingSite) -> None:
     """If a skill has changed since, no choice is made, and the new text has another digest."""
     folder = site.imported("frames_changed", "fit")
     digest = site.offer.digest
@@ -57,7 +57,7 @@ def test_trust_and_refusal_count_for_what_was_shown_alone(site: ImportingSite) -
     assert site.offered() == ["frames-changed/fit"]
 
 
-def test_another_file_of_a_skill_changes_the_digest_too(site: ImportingSite) -> None:
+def test_digest_covers_every_file_of_a_skill(site: ImportingSite) -> None:
     """Agents can read the file, shown or not."""
     folder = site.imported("frames_files", "fit")
     (folder / "more.md").write_text("One.")
@@ -66,7 +66,7 @@ def test_another_file_of_a_skill_changes_the_digest_too(site: ImportingSite) -> 
     assert site.offer.digest != digest
 
 
-def test_a_refusal_holds_for_one_version_and_for_what_the_skill_said(site: ImportingSite) -> None:
+def test_refusal_applies_to_one_version_and_text_of_a_skill(site: ImportingSite) -> None:
     """Another version or text is offered again; a return to the refused one is not."""
     folder = site.imported("frames_later", "fit")
     text = (folder / "SKILL.md").read_text()
@@ -79,7 +79,7 @@ def test_a_refusal_holds_for_one_version_and_for_what_the_skill_said(site: Impor
     assert site.open_offers() == ["frames-later 1.1"]
 
 
-def test_the_workspace_and_broken_skills_do_not_ask(site: ImportingSite) -> None:
+def test_workspace_and_broken_skills_are_not_offered(site: ImportingSite) -> None:
     """Workspaces are trusted elsewhere; broken skills need no trust."""
     (site.imported("frames_broken", "fit") / "SKILL.md").write_text("no front matter")
     folder = site.workspace / ".agents/skills/own"
@@ -90,7 +90,7 @@ def test_the_workspace_and_broken_skills_do_not_ask(site: ImportingSite) -> None
         site.library.refuse("workspace")
 
 
-def test_a_package_of_which_a_part_cannot_be_used_is_asked_about_once(site: ImportingSite) -> None:
+def test_package_with_a_broken_skill_is_offered_only_once(site: ImportingSite) -> None:
     """Broken skills and a duplicate name do not ask again after each answer."""
     folder = site.imported("frames_partly", "fit", "broken")
     (folder / "SKILL.md").write_text("no front matter")
@@ -106,7 +106,7 @@ def test_a_package_of_which_a_part_cannot_be_used_is_asked_about_once(site: Impo
     assert (site.open_offers(), len(site.offered())) == ([], 1)
 
 
-def test_a_damaged_file_of_choices_asks_nothing(site: ImportingSite) -> None:
+def test_no_package_is_offered_when_the_trust_file_is_damaged(site: ImportingSite) -> None:
     """No answer could be saved; the list of skills names the fault."""
     site.imported("frames_damaged", "fit")
     site.trust.path.write_text("[")

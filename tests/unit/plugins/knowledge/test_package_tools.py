@@ -68,7 +68,7 @@ def offered(site: Site) -> list[str]:
     return [each.name for each in site.library.offered() if each.is_tool]
 
 
-def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imported(site: Site) -> None:
+def test_package_tool_is_off_until_its_package_is_trusted(site: Site) -> None:
     """The user reads its code, the agent its parameters."""
     install(site, "crate")
     library = site.library
@@ -86,7 +86,7 @@ def test_a_tool_is_shown_and_off_until_its_package_is_trusted_and_nothing_is_imp
 
 
 @pytest.mark.parametrize("file", ["agent.py", "helper.py", "more.py"])
-def test_trust_ends_when_any_code_of_the_package_changes(site: Site, file: str) -> None:
+def test_trust_ends_when_code_of_the_package_changes(site: Site, file: str) -> None:
     """The change may be in an imported module, a new file or an update."""
     folder = install(site, tools=["shout"])
     site.library.trust("box")
@@ -112,7 +112,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("source", UNUSABLE)
-def test_a_tool_that_cannot_be_described_is_refused_with_the_reason(site: Site, source: str) -> None:
+def test_tool_without_a_valid_description_is_rejected(site: Site, source: str) -> None:
     """No agent gets it, trusted or not."""
     install(site, source=source, tools=["f"])
     site.library.trust("box")
@@ -120,7 +120,7 @@ def test_a_tool_that_cannot_be_described_is_refused_with_the_reason(site: Site, 
     assert offered(site) == []
 
 
-def test_an_entry_point_that_leads_elsewhere_is_refused(site: Site, tmp_path: Path) -> None:
+def test_entry_point_outside_its_package_is_rejected(site: Site, tmp_path: Path) -> None:
     """It leads through a link out of the packages' folder, to compiled code, or has an invalid name."""
     folder = install(site, tools=[])
     (tmp_path / "outside.py").write_text('def f(): "Doc."')
@@ -132,8 +132,7 @@ def test_an_entry_point_that_leads_elsewhere_is_refused(site: Site, tmp_path: Pa
     assert offered(site) == []
 
 
-def test_a_thousand_tools_are_cut_and_two_of_one_name_are_told_apart(site: Site) -> None:
-    """The package's name tells them apart."""
+def test_tools_are_limited_and_same_names_need_the_package_name(site: Site) -> None:
     many = [f"f{number}" for number in range(1_000)]
     install(site, "many", source="\n".join(f'def {name}(): "Doc."' for name in many), tools=many)
     install(site, "few", tools=["shout"], source=SOURCE)
@@ -178,7 +177,7 @@ def use(tools: Tools, tool: str, **more: Any) -> tuple[bool, str]:
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_tool_runs_in_the_kernel_as_code_that_the_policy_is_shown(tools: Tools) -> None:
+def test_tool_call_is_code_in_the_kernel_that_needs_permission(tools: Tools) -> None:
     """The answer is its value."""
     assert use(tools, "box/shout", arguments={"text": "it's", "times": 2}) == (False, "\"IT'SIT'S\"")
     (request,) = [each for each in tools.requests if each.kind != "read"]
@@ -210,7 +209,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("case", CALLS)
-def test_a_call_that_fails_says_why(tools: Tools, case: str) -> None:
+def test_failed_tool_call_returns_the_reason(tools: Tools, case: str) -> None:
     """The kernel and the conversation continue."""
     arguments, message = CALLS[case]
     failed, text = use(tools, **arguments)
@@ -218,7 +217,7 @@ def test_a_call_that_fails_says_why(tools: Tools, case: str) -> None:
     assert message in text
 
 
-def test_a_tool_whose_import_fails_says_so(tools: Tools, trusted: Path) -> None:
+def test_tool_reports_a_failed_import(tools: Tools, trusted: Path) -> None:
     """The error is the same as in a cell."""
     (trusted / "helper.py").write_text("import no_such_module_of_ours")
     SkillLibrary(scan=shared_scan()).trust("box")
@@ -227,7 +226,7 @@ def test_a_tool_whose_import_fails_says_so(tools: Tools, trusted: Path) -> None:
     assert "No module named 'no_such_module_of_ours'" in text
 
 
-def test_what_tools_and_scripts_print_of_secrets_is_hidden(tools: Tools, trusted: Path) -> None:
+def test_secrets_in_output_of_tools_and_scripts_are_hidden(tools: Tools, trusted: Path) -> None:
     """A script gets the user's environment, like every command; its request has its arguments."""
     printed = use(tools, "box/leaks")[1] + use(tools, "box/pack/scripts/echo.py", arguments={"args": ["a b"]})[1]
     assert "0123456789abcdef" not in printed
@@ -238,7 +237,7 @@ def test_what_tools_and_scripts_print_of_secrets_is_hidden(tools: Tools, trusted
     assert (request.kind, request.command) == ("terminal", f"{sys.executable} {script} 'a b'")
 
 
-def test_a_script_that_changes_while_the_user_is_asked_is_not_run(tools: Tools, trusted: Path) -> None:
+def test_script_changed_during_the_request_does_not_run(tools: Tools, trusted: Path) -> None:
     """Its skill is no longer trusted."""
     script = trusted / ".agents/skills/pack/scripts/echo.py"
     tools.while_asked = lambda: script.write_text("print('other')")
@@ -246,7 +245,7 @@ def test_a_script_that_changes_while_the_user_is_asked_is_not_run(tools: Tools, 
     assert (failed, "other" in text) == (True, False)
 
 
-def test_a_tool_is_not_run_where_the_kernel_has_another_package_of_that_name(
+def test_tool_does_not_run_when_another_package_has_its_name(
     tools: Tools, trusted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A workspace module comes first on the path, or an older version is imported."""

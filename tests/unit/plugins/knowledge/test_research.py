@@ -50,7 +50,7 @@ def researcher(host: Host, research: Research) -> Conversation:
     return talks[0]
 
 
-def test_research_answers_with_places_in_the_source_and_the_second_time_from_memory(host: Host) -> None:
+def test_research_returns_source_places_and_caches_them(host: Host) -> None:
     """The conversation has no tab, can be opened, and shows the agent's reads."""
     research = run_research(host)
     (first, *_) = research.findings
@@ -113,7 +113,7 @@ def tell(lines: Any, what: str) -> None:
     lines.flush()
 
 
-def test_three_researches_run_at_once_and_the_next_begins_when_one_has_ended(host: Host, led: Led) -> None:
+def test_at_most_three_researches_run_at_once(host: Host, led: Led) -> None:
     """The fourth has no conversation until then."""
     results = {question: led.ask(question) for question in ("A?", "B?", "C?", "D?")}
     running = dict(led.next() for _ in range(AT_ONCE))
@@ -129,7 +129,7 @@ def test_three_researches_run_at_once_and_the_next_begins_when_one_has_ended(hos
     assert sorted(each.result(PATIENCE).text for each in results.values()) == ["- First.", *["- More."] * AT_ONCE]
 
 
-def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another(led: Led) -> None:
+def test_cancelled_research_makes_room_for_another(led: Led) -> None:
     """Its agent gets the cancel; a waiting one never begins."""
     results = {question: led.ask(question) for question in ("A?", "B?", "C?", "D?")}
     running = dict(led.next() for _ in range(AT_ONCE))
@@ -150,14 +150,14 @@ def test_a_research_that_is_given_up_is_cancelled_and_gives_its_place_to_another
     assert last.result(PATIENCE).text == "- Free."
 
 
-def test_a_research_has_a_limit_of_time(host: Host, led: Led) -> None:
+def test_research_ends_at_its_time_limit(host: Host, led: Led) -> None:
     """It holds at any point: here the agent never answers."""
     researches_of(host).seconds = 0.1
     with pytest.raises(AgentError, match=r"The research took more than 0\.1 s\. Ask a smaller question\."):
         led.ask("Why?").result(PATIENCE)
 
 
-def test_a_research_has_a_limit_of_tokens(host: Host, led: Led) -> None:
+def test_research_ends_at_its_token_limit(host: Host, led: Led) -> None:
     """The limit is on its context; the agent is cancelled."""
     researches_of(host).tokens = 1_000
     result = led.ask("Why?")
@@ -172,7 +172,7 @@ def test_a_research_has_a_limit_of_tokens(host: Host, led: Led) -> None:
     ("question", "package", "version"),
     [("", "json", None), ("x" * 4_001, "json", None), ("What?", "no-such-package-1", None), ("What?", "json", "-r")],
 )
-def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
+def test_invalid_research_question_starts_no_agent(
     host: Host, question: str, package: str, version: str | None
 ) -> None:
     with pytest.raises(UsageError):
@@ -180,12 +180,12 @@ def test_a_question_that_cannot_be_asked_is_refused_before_an_agent_is_started(
     assert host.conversations == {}
 
 
-def test_a_version_that_is_not_installed_is_not_fetched_where_nobody_can_be_asked(host: Host) -> None:
+def test_missing_version_is_not_fetched_without_a_user(host: Host) -> None:
     with pytest.raises(Exception, match="no one could be asked"):
         run_research(host, version="0.0.1")
 
 
-def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_limit(host: Host, led: Led) -> None:
+def test_findings_are_reported_early_and_kept_after_a_limit(host: Host, led: Led) -> None:
     """A later research starts from them and says so; another version, or one after deletion, does not."""
     updates: list[Research] = []
     config = configuration(custom(led.command), Path.cwd())
@@ -219,9 +219,7 @@ def test_findings_are_told_as_they_come_and_kept_where_the_research_reaches_a_li
     assert last.result(PATIENCE).reused == 0
 
 
-def test_only_findings_of_this_version_that_still_hold_are_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_earlier_findings_exclude_changed_lines_and_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A changed line drops out; a secret is hidden; an editable install keeps nothing."""
     monkeypatch.setenv("MY_API_KEY", "0123456789abcdef0123456789")
     (tmp_path / "p").mkdir()
@@ -263,7 +261,7 @@ def request(kind: Any, *paths: Path, **more: Any) -> PolicyRequest:
 
 
 @pytest.mark.parametrize("floor", [None, "outside"])
-def test_a_research_reads_the_source_of_its_package(limit: ResearchLimit, tmp_path: Path, floor: str | None) -> None:
+def test_research_may_read_the_source_of_its_package(limit: ResearchLimit, tmp_path: Path, floor: str | None) -> None:
     """It uses our files service, or its own tool with a permission request."""
     asks = Verdict(outcome="ask", reason="", floor=floor)
     for allowed in (
@@ -280,7 +278,7 @@ def test_a_research_reads_the_source_of_its_package(limit: ResearchLimit, tmp_pa
     assert limit.opens(str(tmp_path / "p" / "x.py"), "read")
 
 
-def test_a_research_does_nothing_else(limit: ResearchLimit, tmp_path: Path) -> None:
+def test_research_may_do_nothing_except_read_its_package(limit: ResearchLimit, tmp_path: Path) -> None:
     """Denied files and possible secrets are refused, too; the policy's yes does not count here."""
     inside, outside = tmp_path / "p" / "x.py", tmp_path / "two.py"
     allows = Verdict(outcome="allow", reason="")

@@ -40,7 +40,7 @@ def _ends_servers(tmp_path: Path) -> Iterator[None]:
         server_for(folder, None)
 
 
-def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) -> None:
+def test_type_checker_finds_symbols_implementations_and_types(tmp_path: Path) -> None:
     """They cover cells, files and the workspace; missing abilities have a message."""
     (tmp_path / "model.py").write_text(MODEL)
     cells = ("from model import Base, Tree", "'𝄞'; t = Tree()\n%time u = t.fit()", "def show(x): ...")
@@ -62,7 +62,7 @@ def test_a_type_checker_tells_symbols_implementations_and_types(tmp_path: Path) 
         code_service.ask("format", CodePlace())
 
 
-def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_path: Path) -> None:
+def test_formatter_changes_each_readable_cell_separately(tmp_path: Path) -> None:
     """A cell with a magic or an error stays, and so does a semicolon that hides a value."""
     cells = ("x = {'a':1}", "%time y = ( 1)", "x(", "f( x ) ;", "z = 1")
     code_service = service(tmp_path, installed("ruff"), *cells)
@@ -77,7 +77,7 @@ def test_a_formatter_changes_each_cell_for_itself_and_only_what_it_can_read(tmp_
         code_service.ask("symbols", CodePlace())
 
 
-def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> None:
+def test_code_actions_at_a_line_list_their_changes(tmp_path: Path) -> None:
     """It covers cells and files; lines with a magic are never changed."""
     cells = ("import os\nimport sys\nprint(sys)", "%time import re")
     code_service = service(tmp_path, installed("ruff"), *cells)
@@ -92,7 +92,7 @@ def test_a_code_action_at_a_line_says_what_it_would_change(tmp_path: Path) -> No
     assert "" in [change.after for each in in_file for change in each.changes]
 
 
-def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path) -> None:
+def test_code_actions_with_unsupported_changes_are_omitted(tmp_path: Path) -> None:
     """It overlaps, leaves the workspace, creates files, spans cells, runs a command, or is empty."""
     code_service = service(tmp_path, odd("edits"), "x = 1", "x")
     (action,) = code_service.ask("actions", CodePlace(cell_id="c0"))
@@ -109,7 +109,7 @@ def test_a_change_that_cannot_be_made_as_one_of_texts_is_left_out(tmp_path: Path
         ("refuses", r"^odd offers no formatting\."),
     ],
 )
-def test_without_a_server_that_answers_the_reason_is_an_error(tmp_path: Path, how: str, why: str) -> None:
+def test_request_without_a_working_server_raises_the_reason(tmp_path: Path, how: str, why: str) -> None:
     """Jedi cannot answer instead."""
     code_service = service(tmp_path, how if how == "off" else odd(how), "x = 1")
     with pytest.raises(UsageError, match=why):
@@ -143,9 +143,7 @@ def changed(talk: Talk, *answers: str, **arguments: Any) -> Any:
     return turn.wait(PATIENCE)
 
 
-def test_formatting_by_an_agent_is_asked_recorded_and_undone_like_every_edit(
-    talk: Talk, page: NotebookPage, work: Path
-) -> None:
+def test_formatting_by_an_agent_needs_permission_and_can_be_undone(talk: Talk, page: NotebookPage, work: Path) -> None:
     """It changes a cell in its page, or a file of the workspace."""
     turn = changed(talk, "allow", change="format")
     assert page.texts() == {"a": "from model import fit\n\nx = fit(1)"}
@@ -159,9 +157,7 @@ def test_formatting_by_an_agent_is_asked_recorded_and_undone_like_every_edit(
     assert (work / "model.py").read_text() == "def fit(x): return x\n"
 
 
-def test_what_the_user_refuses_stays_and_the_agent_reads_what_was_changed(
-    talk: Talk, page: NotebookPage, work: Path
-) -> None:
+def test_denied_part_of_a_renaming_is_not_changed(talk: Talk, page: NotebookPage, work: Path) -> None:
     """A renaming asks separately for the cell and the file."""
     turn = changed(talk, "allow", "reject", change="rename", symbol="fit", new_name="train")
     assert page.texts() == {"a": "from model import train\nx=train( 1 )"}
@@ -169,7 +165,7 @@ def test_what_the_user_refuses_stays_and_the_agent_reads_what_was_changed(
     assert turn.text.strip() == "false"
 
 
-def test_a_code_action_that_is_not_offered_is_named_with_those_that_are(tools: Tools, page: NotebookPage) -> None:
+def test_unknown_code_action_is_reported_to_the_agent(tools: Tools, page: NotebookPage) -> None:
     """The only permission request is for reading."""
     answer = tools.text("change_code", change="action", action="nothing", cell="a")
     assert "language server" in answer or "There is no code action 'nothing' here" in answer

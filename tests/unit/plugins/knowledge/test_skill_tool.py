@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.unit.kernel.shell_tools import Tools
 
 
-def test_an_agent_is_told_names_and_descriptions_and_reads_a_skill_whole(tools: Tools) -> None:
+def test_agent_lists_skills_and_reads_one(tools: Tools) -> None:
     """The skill of agentnb is always listed; a skill that is not trusted is not."""
     listed = tools.text("read_skill")
     assert "jupyter-agentnb/agentnb (jupyter-agentnb" in listed

@@ -65,7 +65,7 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
 
 
-def test_a_skill_is_off_until_its_package_is_trusted_and_revocable(site: Site) -> None:
+def test_skill_is_off_until_its_package_is_trusted(site: Site) -> None:
     """Agents then get its name and description, and can read it."""
     site.install("frames", "lazy-frames")
     assert [(each.id, each.description, each.trusted) for each in site.library.skills()] == [
@@ -81,8 +81,7 @@ def test_a_skill_is_off_until_its_package_is_trusted_and_revocable(site: Site) -
     assert (site.library.revoke("frames"), site.library.revoke("frames"), site.offered()) == (True, False, [])
 
 
-def test_trust_holds_for_one_version_and_for_what_the_skill_said(site: Site) -> None:
-    """Another version or text has to be trusted again."""
+def test_trust_applies_to_one_version_and_text_of_a_skill(site: Site) -> None:
     folder = site.install("frames", "fit")
     site.library.trust("frames")
     (folder / "SKILL.md").write_text(TEXT.format(name="fit", description="Other."))
@@ -95,7 +94,7 @@ def test_trust_holds_for_one_version_and_for_what_the_skill_said(site: Site) -> 
     assert site.offered() == []
 
 
-def test_two_packages_with_one_skill_name_are_told_apart(site: Site) -> None:
+def test_skills_with_the_same_name_need_the_package_name(site: Site) -> None:
     """The package's name tells them apart; the bare name's error lists both."""
     site.install("one", "fit")
     site.install("two", "fit", under="skills")
@@ -107,7 +106,7 @@ def test_two_packages_with_one_skill_name_are_told_apart(site: Site) -> None:
         site.library.read("fit")
 
 
-def test_namespace_packages_entry_points_and_editable_installs_are_searched(site: Site, tmp_path: Path) -> None:
+def test_skills_are_found_in_every_kind_of_installation(site: Site, tmp_path: Path) -> None:
     """The search imports nothing."""
     site.install("space", "deep", under="inner/skills")
     entry = site.install("pointing")
@@ -125,7 +124,7 @@ def test_namespace_packages_entry_points_and_editable_installs_are_searched(site
     assert {"space", "pointing", "linked"}.isdisjoint({*sys.modules} - loaded)
 
 
-def test_the_workspaces_skills_count_where_the_workspace_is_trusted(site: Site) -> None:
+def test_workspace_skills_are_offered_in_a_trusted_workspace(site: Site) -> None:
     """They are the user's, or those of a repository that the user opened."""
     folder = site.workspace / "project/.agents/skills/own"
     folder.mkdir(parents=True)
@@ -151,7 +150,7 @@ def test_the_workspaces_skills_count_where_the_workspace_is_trusted(site: Site) 
         ("---\nname: fit\ndescription: \ud800\n---\n", "not text in UTF-8"),
     ],
 )
-def test_a_broken_or_hostile_skill_is_refused_with_the_reason(site: Site, text: str, why: str) -> None:
+def test_broken_or_hostile_skill_is_rejected_with_the_reason(site: Site, text: str, why: str) -> None:
     """The user sees it in the list, but no agent gets it, even if its package is trusted."""
     folder = site.install("frames", "fit")
     (folder / "SKILL.md").write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -160,7 +159,7 @@ def test_a_broken_or_hostile_skill_is_refused_with_the_reason(site: Site, text: 
     assert site.offered() == []
 
 
-def test_a_list_of_files_that_leads_out_names_no_skill(site: Site, tmp_path: Path) -> None:
+def test_skill_outside_its_package_is_ignored(site: Site, tmp_path: Path) -> None:
     """A package's list of files is untrusted, too."""
     site.install("frames")
     folder = tmp_path / "skills/out"
@@ -171,7 +170,7 @@ def test_a_list_of_files_that_leads_out_names_no_skill(site: Site, tmp_path: Pat
     assert site.library.skills() == []
 
 
-def test_what_is_installed_meanwhile_is_found(site: Site) -> None:
+def test_skill_installed_after_a_scan_is_found(site: Site) -> None:
     """The scan keeps its results and reads only new packages."""
     site.install("one", "fit")
     assert [each.id for each in site.library.skills()] == ["one/fit"]
@@ -179,7 +178,7 @@ def test_what_is_installed_meanwhile_is_found(site: Site) -> None:
     assert [each.id for each in site.library.skills()] == ["one/fit", "two/go"]
 
 
-def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
+def test_damaged_trust_file_trusts_no_skill(site: Site) -> None:
     """A message says so."""
     site.install("frames", "fit")
     site.trust.path.write_text('[{"package": "frames"}]')
@@ -188,7 +187,7 @@ def test_a_damaged_file_of_choices_trusts_nothing(site: Site) -> None:
 
 
 @given(st.lists(st.sampled_from([*"ab:-|>'\"&*!{[\n #\\", "---\n", "name: "])).map("".join))
-def test_any_front_matter_is_read_or_refused(text: str) -> None:
+def test_any_front_matter_is_read_or_rejected(text: str) -> None:
     """No other exception is raised, and values are text."""
     with contextlib.suppress(ValueError):
         front_matter = read_front_matter(f"---\n{text}\n---\nBody")

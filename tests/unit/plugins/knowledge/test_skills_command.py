@@ -9,7 +9,7 @@ import pytest
 from agentnb.cli import main
 
 
-def test_skills_are_listed_shown_trusted_and_revoked(
+def test_skills_command_lists_trusts_and_revokes_skills(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """Trust without --yes only shows the skills, with suspicious lines first."""

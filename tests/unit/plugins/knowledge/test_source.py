@@ -54,7 +54,7 @@ def names(source: PackageSource) -> list[str]:
         (["tidy/__init__.py", "tidy.libs/libx.so"], "Tidy_Tables", ["tidy"]),
     ],
 )
-def test_the_source_of_an_installed_package_is_what_its_list_of_files_says(
+def test_source_of_a_package_follows_its_list_of_files(
     tmp_path: Path, files: list[str], package: str, expected: list[str]
 ) -> None:
     """A namespace package has only its part; the distribution's or a module's name finds it."""
@@ -64,7 +64,7 @@ def test_the_source_of_an_installed_package_is_what_its_list_of_files_says(
     assert names(source_of(site, package)) == expected
 
 
-def test_a_package_of_stubs_and_one_of_compiled_modules_say_so(tmp_path: Path) -> None:
+def test_source_notes_stubs_and_compiled_modules(tmp_path: Path) -> None:
     """The note explains why there is no source."""
     site = tmp_path / "site"
     installed(site, "types-tidy", ["tidy-stubs/__init__.pyi"])
@@ -75,7 +75,7 @@ def test_a_package_of_stubs_and_one_of_compiled_modules_say_so(tmp_path: Path) -
     ]
 
 
-def test_stubs_of_another_distribution_belong_to_the_package(tmp_path: Path) -> None:
+def test_source_includes_stubs_of_another_distribution(tmp_path: Path) -> None:
     """A folder ``tidy-stubs`` beside it (PEP 561)."""
     site = tmp_path / "site"
     installed(site, "tidy", ["tidy/__init__.py"])
@@ -84,9 +84,7 @@ def test_stubs_of_another_distribution_belong_to_the_package(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("within", ["src", "."])
-def test_the_source_of_an_editable_install_is_its_project_without_the_rest_of_the_folder(
-    tmp_path: Path, within: str
-) -> None:
+def test_source_of_an_editable_install_excludes_other_files(tmp_path: Path, within: str) -> None:
     """It has its package and its documentation, without the keys beside them."""
     project, site = tmp_path / "project", tmp_path / "site"
     package = project / within / "tidy"
@@ -100,7 +98,7 @@ def test_the_source_of_an_editable_install_is_its_project_without_the_rest_of_th
     assert not source.holds(project / ".env")
 
 
-def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path) -> None:
+def test_source_of_a_zipped_egg_or_standard_module_is_found(tmp_path: Path) -> None:
     """An egg's files are only in its archive."""
     egg = tmp_path / "tidy-1.0-py3.egg"
     with zipfile.ZipFile(egg, "w") as archive:
@@ -112,7 +110,7 @@ def test_a_zipped_egg_is_unpacked_and_a_module_of_python_is_found(tmp_path: Path
 
 
 @pytest.mark.parametrize("package", ["nothing-of-that-name", "../etc", "-r", "a b", "", "sys"])
-def test_a_package_that_is_not_there_is_named(tmp_path: Path, package: str) -> None:
+def test_source_of_a_missing_package_raises_an_error(tmp_path: Path, package: str) -> None:
     """Invalid names and modules built into Python are named, too."""
     with pytest.raises(UsageError):
         source_of(tmp_path, package)
@@ -135,7 +133,7 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int =
     "name", ["../out.py", "/out.py", "a/../../out.py", "..\\out.py", "C:\\out.py", "a" * 1_001, "."]
 )
 @pytest.mark.parametrize("kind", ["zip", "tar"])
-def test_an_archive_that_names_a_file_outside_its_folder_is_refused(tmp_path: Path, name: str, kind: str) -> None:
+def test_archive_with_a_path_outside_its_folder_is_rejected(tmp_path: Path, name: str, kind: str) -> None:
     """Nothing is written outside, and nothing is kept."""
     archive = tmp_path / "a"
     if kind == "zip":
@@ -149,7 +147,7 @@ def test_an_archive_that_names_a_file_outside_its_folder_is_refused(tmp_path: Pa
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "to"]
 
 
-def test_links_and_devices_of_an_archive_are_left_out_and_its_size_is_limited(tmp_path: Path) -> None:
+def test_unpacking_skips_links_and_limits_the_size(tmp_path: Path) -> None:
     """A link's target is not the package's; a small archive can unpack to terabytes."""
     members = [
         member("p/x.py", size=5),
@@ -167,7 +165,7 @@ def test_links_and_devices_of_an_archive_are_left_out_and_its_size_is_limited(tm
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 broken", b"\x1f\x8b\x08 broken", b"<html>"])
-def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_file_that_is_not_an_archive_is_rejected(tmp_path: Path, data: bytes) -> None:
     """An index can answer anything."""
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(UsageError):
@@ -177,12 +175,12 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> No
 @pytest.mark.parametrize(
     ("package", "version"), [("-r", "1"), ("a", "--index-url=x"), ("a", "1 b"), ("a/b", "1"), ("a", ""), ("a", "1;b")]
 )
-def test_names_that_pip_would_take_as_something_else_are_refused(package: str, version: str) -> None:
+def test_names_with_another_meaning_for_pip_are_rejected(package: str, version: str) -> None:
     with pytest.raises(UsageError):
         check_version(package, version)
 
 
-def test_the_index_is_read_in_both_of_its_forms() -> None:
+def test_package_index_is_read_as_json_and_as_html() -> None:
     """JSON (PEP 691) and HTML (PEP 503); a source distribution precedes a wheel for another Python."""
     files = ["Tidy_Tables-1.0-cp39-none-any.whl", "tidy-tables-1.0.tar.gz", "tidy-tables-1.0.1.tar.gz"]
     listed = {"files": [{"url": f"../files/{name}", "hashes": {"sha256": "ab"}} for name in files]}
@@ -197,7 +195,7 @@ def test_the_index_is_read_in_both_of_its_forms() -> None:
     assert offers(b'{"files": 7}', "https://index.example/") == offers(b"<a href='file:///etc/passwd'>", "file:///")
 
 
-def test_findings_name_lines_that_are_there(tmp_path: Path) -> None:
+def test_read_findings_rejects_places_that_do_not_exist(tmp_path: Path) -> None:
     """Each is checked, so that the agent can correct it before the user sees it."""
     site = tmp_path / "site"
     installed(site, "tidy", ["tidy/__init__.py"])

@@ -48,9 +48,7 @@ def others(models: Models) -> list[str]:
 ALL = "tools: yes, images: no, thinking: yes, context: 40,960 tokens"
 
 
-def test_all_models_are_asked_about_in_the_background_once_and_again_after_another_pull(
-    chat: Chat, models: Models
-) -> None:
+def test_abilities_of_all_models_are_looked_up_once_per_pull(chat: Chat, models: Models) -> None:
     """The list shows the progress; a session opens before; digests tell the models of two pulls apart."""
     descriptions = until(chat("echo"), lambda texts: texts.get("cut") == ALL)
     assert descriptions["echo"] == ALL
@@ -65,7 +63,7 @@ def test_all_models_are_asked_about_in_the_background_once_and_again_after_anoth
     assert sorted(others(models)) == sorted([*lookups, *lookups])
 
 
-def test_a_server_of_few_models_tries_whether_they_take_tools(chat: Chat) -> None:
+def test_server_with_few_models_is_tested_for_tool_support(chat: Chat) -> None:
     """A server with many models is not made to load each."""
     descriptions = until(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
     assert descriptions["echo"] == "tools: yes, images: not known, thinking: not known, context: not known"
@@ -74,7 +72,7 @@ def test_a_server_of_few_models_tries_whether_they_take_tools(chat: Chat) -> Non
     assert descriptions["echo"] == "tools: not known, images: not known, thinking: not known, context: 4,096 tokens"
 
 
-def test_a_server_that_goes_away_is_said_and_the_next_session_asks_again(chat: Chat) -> None:
+def test_session_works_when_the_server_stops_during_the_lookup(chat: Chat) -> None:
     """The session works: its model is looked up at the prompt."""
     session = chat("echo", "fades")
     descriptions = until(session, lambda texts: texts.get("") == "The model that answers.")

@@ -36,7 +36,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_check_when_a_model_answers_says_what_it_can_do(kind: str, models: Models) -> None:
+def test_check_reports_the_abilities_of_the_model(kind: str, models: Models) -> None:
     """Its answers identify each kind of server; found by its port, it needs no setting."""
     checked = check(models, {"PORTS": str(models.ports[kind])})
     text = "\n".join(checked.lines)
@@ -63,7 +63,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_check_when_something_is_wrong_says_what_and_what_to_do(case: str, models: Models) -> None:
+def test_check_reports_a_failure_without_secrets(case: str, models: Models) -> None:
     settings, message = BAD[case]
     checked = check(models, settings)
     text = " ".join(checked.lines)
@@ -72,14 +72,14 @@ def test_check_when_something_is_wrong_says_what_and_what_to_do(case: str, model
     assert "sk-" not in text
 
 
-def test_check_when_only_the_version_is_missing_in_the_url_works(models: Models) -> None:
+def test_check_adds_a_missing_version_to_the_url(models: Models) -> None:
     """People type the address without /v1."""
     url = models.url("keyed").removesuffix("/v1")
     checked = check(models, {"URL": url, "KEY_VARIABLE": "RIGHT", "MODEL": "echo"})
     assert (checked.works, f"at {url}/v1: " in checked.lines[0]) == (True, True)
 
 
-def test_check_in_a_shell_says_it_on_stdout_and_by_the_exit_code(models: Models) -> None:
+def test_check_command_fails_for_an_unknown_model(models: Models) -> None:
     """Flags take precedence over variables."""
     words = ("local", "--check", "--url", models.url("bare"), "--model", "gpt")
     done = run_agentnb(*words, AGENTNB_LOCAL_MODEL="echo")
@@ -93,12 +93,12 @@ async def steps_of(models: Models, name: str) -> list[str]:
     return [str(progress) async for progress in find_and_pull(settings, name)]
 
 
-def test_pull_says_how_far_it_is(models: Models) -> None:
+def test_pull_reports_its_progress(models: Models) -> None:
     steps = ["pulling 0a1b: 0 %", "pulling 0a1b: 50 %", "pulling 0a1b: 100 %"]
     assert run(steps_of(models, "qwen3:4b")) == ["pulling manifest", *steps, "success"]
 
 
-def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) -> None:
+def test_pull_of_an_unknown_model_raises_an_error(models: Models) -> None:
     """The error has the server's own words."""
     with pytest.raises(ServerTrouble, match="cannot download nothing: pull model manifest: file does not exist Look"):
         run(steps_of(models, "nothing"))
@@ -112,7 +112,7 @@ def test_pull_of_a_model_that_is_not_there_says_where_to_look(models: Models) ->
         ("", "broken", "No model server was found on this machine. Start one: Ollama"),
     ],
 )
-def test_doctor_when_no_model_answers_says_why_and_what_to_do(
+def test_doctor_reports_the_state_of_the_model_server(
     models: Models, kind: str, state: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", "/nowhere")

@@ -49,7 +49,7 @@ TEXTS = st.text(st.sampled_from("<>/think \nab😀"), max_size=40)
 
 
 @given(thought=TEXTS, text=TEXTS, cut=st.integers(1, 7), cuts=st.lists(st.integers(0, 2000), max_size=20))
-def test_thoughts_in_tags_are_the_same_however_they_are_cut(thought: str, text: str, cut: int, cuts: list[int]) -> None:
+def test_thoughts_in_tags_do_not_depend_on_stream_cuts(thought: str, text: str, cut: int, cuts: list[int]) -> None:
     """Cuts between letters or tokens, in a tag, or in a letter's bytes."""
     whole = f"<think>{thought}</think>{text}"
     letters = [{"content": whole[at : at + cut]} for at in range(0, len(whole), cut)]
@@ -60,7 +60,7 @@ def test_thoughts_in_tags_are_the_same_however_they_are_cut(thought: str, text: 
 
 
 @given(text=TEXTS.filter(lambda text: not text.lstrip().startswith("<think>")), cut=st.integers(1, 7))
-def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> None:
+def test_text_without_thoughts_is_unchanged(text: str, cut: int) -> None:
     """The text may begin like a tag."""
     deltas = ({"content": text[at : at + cut]} for at in range(0, len(text), cut))
     completion, thoughts, _ = streamed(events(*deltas), [])
@@ -68,7 +68,7 @@ def test_text_without_thoughts_is_kept_to_the_letter(text: str, cut: int) -> Non
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_thoughts_in_a_field_are_told_apart_without_the_empty_lines_around_them(field: str) -> None:
+def test_thoughts_in_a_field_lose_surrounding_empty_lines(field: str) -> None:
     """MLX and vLLM leave the template's lines around them; lines within thoughts and text stay."""
     thoughts = [{field: each} for each in ("\n", "\nI\n", "\nwonder.")]
     texts = [{"content": each} for each in ("", "\n", "\n\nBecause", "\n\nit is so.\n")]
@@ -89,7 +89,7 @@ RECORDED: dict[str, tuple[str, str, list[Any], str]] = {
 @pytest.mark.parametrize("what", RECORDED)
 @settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 3000), max_size=20))
-def test_stream_of_a_real_server_is_read_however_it_is_cut(server: str, what: str, cuts: list[int]) -> None:
+def test_real_server_streams_do_not_depend_on_cuts(server: str, what: str, cuts: list[int]) -> None:
     """`curl` recorded them with the model of `tests/peers/model_servers`."""
     completion, thoughts, stream = streamed((STREAMS / f"{server}-{what}.txt").read_bytes(), cuts)
     calls = [(call.name, call.read_arguments()) for call in completion.tool_calls]
@@ -110,7 +110,7 @@ JSON = st.recursive(
 
 
 @given(values=st.lists(JSON, max_size=5))
-def test_event_of_any_form_raises_nothing(values: list[Any]) -> None:
+def test_malformed_events_raise_no_error(values: list[Any]) -> None:
     """Wrong types are left out, and messages back to the server have the right ones."""
     completion = ModelAnswer()
     for value in values:
@@ -142,7 +142,7 @@ CUTS = {
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_tool_calls_are_put_together_as_servers_cut_them(cut: str) -> None:
+def test_tool_calls_are_assembled_from_fragments(cut: str) -> None:
     """Each has its name, arguments and a unique id."""
     completion, _, _ = streamed(events(*CUTS[cut]), [])
     calls = [(each.name, each.read_arguments()) for each in completion.tool_calls]
@@ -150,7 +150,7 @@ def test_tool_calls_are_put_together_as_servers_cut_them(cut: str) -> None:
     assert len({each.call_id for each in completion.tool_calls}) == len(calls)
 
 
-def test_answer_that_never_ends_is_refused_at_a_limit() -> None:
+def test_endless_answer_raises_at_a_limit() -> None:
     """A broken server cannot use more memory than that."""
     completion = ModelAnswer()
     piece = {"choices": [{"delta": {"content": "x" * 1_000_000}}]}

@@ -48,7 +48,7 @@ def default(log: Path) -> str:
         host.close()
 
 
-def test_local_model_that_was_used_last_is_the_default_only_while_its_server_is_there(
+def test_last_used_local_model_is_default_while_its_server_runs(
     prefix: Path, server: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     """If there is no other agent it stays the default, and its error says what to start."""
@@ -70,9 +70,7 @@ def test_local_model_that_was_used_last_is_the_default_only_while_its_server_is_
     assert default(log) == "local"
 
 
-def test_local_model_is_the_default_again_once_its_server_is_there(
-    prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_local_model_is_default_again_when_its_server_starts(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known_agent.install(prefix, "goose", "moody")
     monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://127.0.0.1:1/v1")
     host = Host()

@@ -9,7 +9,7 @@ import pytest
 from agentnb.plugins.local.settings import PORTS, BadSettings, read_settings
 
 
-def test_settings_when_given_in_several_places_prefer_the_command_line_then_the_environment(tmp_path: Path) -> None:
+def test_settings_prefer_command_line_over_variables_over_file(tmp_path: Path) -> None:
     """The file counts last; the key comes from the named variable and is not in the settings' text."""
     (tmp_path / "local.toml").write_text('url = "http://file/v1"\nmodel = "m"\nkey_variable = "K"\nports = [1]\n')
     environ = {"AGENTNB_CONFIG_DIR": str(tmp_path), "AGENTNB_LOCAL_URL": "https://env/v1/", "K": "sk-secret\n"}
@@ -23,7 +23,7 @@ def test_settings_when_given_in_several_places_prefer_the_command_line_then_the_
     assert "sk-secret" not in repr(settings)
 
 
-def test_settings_when_nothing_is_set_look_on_loopback_without_a_key() -> None:
+def test_default_settings_use_loopback_without_a_key() -> None:
     """A key for another service is not sent to a local server; a port set for Ollama is tried first."""
     environ = {"AGENTNB_CONFIG_DIR": "/nowhere", "OPENAI_API_KEY": "sk", "OLLAMA_HOST": "0.0.0.0:7000"}
     settings = read_settings(None, environ)
@@ -43,7 +43,7 @@ def test_settings_when_nothing_is_set_look_on_loopback_without_a_key() -> None:
         ("PORTS", "70000", "must be numbers"),
     ],
 )
-def test_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, why: str) -> None:
+def test_invalid_setting_is_rejected_with_its_name(name: str, value: str, why: str) -> None:
     """The message has the setting's place and no secret."""
     with pytest.raises(BadSettings, match=why) as refused:
         read_settings(None, {"AGENTNB_CONFIG_DIR": "/nowhere", f"AGENTNB_LOCAL_{name}": value})
@@ -52,7 +52,7 @@ def test_setting_that_makes_no_sense_is_refused_by_name(name: str, value: str, w
 
 
 @pytest.mark.parametrize("text", ["url = ", 'key = "sk-secret"', "url = 5"])
-def test_settings_file_that_is_wrong_is_named(tmp_path: Path, text: str) -> None:
+def test_invalid_settings_file_is_reported_without_secrets(tmp_path: Path, text: str) -> None:
     """It may hold a key instead of a variable's name."""
     (tmp_path / "local.toml").write_text(text)
     with pytest.raises(BadSettings, match=r"local\.toml") as refused:

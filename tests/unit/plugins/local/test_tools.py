@@ -47,7 +47,7 @@ def session(chat: Chat, tmp_path_factory: pytest.TempPathFactory) -> Session:
     return chat("scripted", cwd=workspace(tmp_path_factory.mktemp("shared")), permissions="allow")
 
 
-def test_tools_that_look_give_the_model_files_and_lines(session: Session) -> None:
+def test_read_tools_return_files_lines_and_matches(session: Session) -> None:
     """Names, lines, and hits with their places; hidden files and files behind a link are left out."""
     turn = session.prompt(
         steps(
@@ -67,7 +67,7 @@ def test_tools_that_look_give_the_model_files_and_lines(session: Session) -> Non
     assert kinds == ["search", "read", "search", "search"]
 
 
-def test_tools_that_change_show_a_diff_and_do_it(chat: Chat, tmp_path: Path) -> None:
+def test_edit_tools_change_files(chat: Chat, tmp_path: Path) -> None:
     """The tool call shows the change of the file; the turn's changes can be undone."""
     work = workspace(tmp_path)
     session = chat("scripted", cwd=work, permissions="allow")
@@ -78,7 +78,7 @@ def test_tools_that_change_show_a_diff_and_do_it(chat: Chat, tmp_path: Path) -> 
     assert sorted(change.path for change in turn.files) == ["fit.py", "new/notes.txt"]
 
 
-def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> None:
+def test_command_returns_its_output_and_exit_code(session: Session) -> None:
     turn = session.prompt(steps(["run_command", {"command": "echo hello; exit 3"}]))
     assert results(turn) == ["It ended with exit code 3.\nhello\n"]
     assert [call.exit_code for call in turn.tool_calls if call.kind == "execute"] == [3]
@@ -100,7 +100,7 @@ def test_command_is_run_in_a_terminal_and_its_end_is_told(session: Session) -> N
         (["format_disk", {}], "There is no tool 'format_disk'"),
     ],
 )
-def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, call: list[Any], message: str) -> None:
+def test_failed_tool_call_is_reported_to_the_model(session: Session, call: list[Any], message: str) -> None:
     """The call fails in the chat, too, and the turn continues."""
     turn = session.prompt(steps(call))
     [result] = results(turn)
@@ -109,7 +109,7 @@ def test_call_that_cannot_be_carried_out_is_told_to_the_model(session: Session, 
     assert [each.status for each in turn.tool_calls if each.kind != "think"] == ["failed"]
 
 
-def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session: Session) -> None:
+def test_wrong_tool_call_shows_the_user_only_a_short_title(session: Session) -> None:
     """The chat's own words say that the tool is missing or its arguments are wrong."""
     turn = session.prompt(steps(["format_disk", {}], ["read_file", {}]))
     assert len(results(turn)) == 2
@@ -118,7 +118,7 @@ def test_what_the_model_is_told_of_a_wrong_call_is_not_shown_to_the_user(session
     assert [each.text for each in calls] == ["", ""]
 
 
-def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp_path: Path) -> None:
+def test_denied_tool_call_does_nothing_and_is_reported(chat: Chat, tmp_path: Path) -> None:
     """The policy decides about edits and commands; the model learns of the refusal."""
     work = workspace(tmp_path)
     session = chat("scripted", cwd=work, permissions="deny")
@@ -128,13 +128,13 @@ def test_what_is_denied_does_not_happen_and_is_told_to_the_model(chat: Chat, tmp
     assert "step = 1.0" in (work / "fit.py").read_text(encoding="utf-8")
 
 
-def test_two_calls_of_one_answer_are_both_carried_out(session: Session) -> None:
+def test_two_tool_calls_of_one_answer_both_run(session: Session) -> None:
     """The results keep the order."""
     calls = [["read_file", {"path": "data.csv", "lines": 1}], ["list_files", {"pattern": "*.py"}]]
     assert results(session.prompt(json.dumps([{"calls": calls}]))) == ["x,y\n", "fit.py"]
 
 
-def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: Path) -> None:
+def test_cancel_ends_a_running_command(chat: Chat, models: Models, tmp_path: Path) -> None:
     """The next prompt tells the model that the call did not finish."""
     work = workspace(tmp_path)
     session = chat("scripted", cwd=work, permissions="allow")
@@ -153,7 +153,7 @@ def test_cancel_during_a_command_ends_it(chat: Chat, models: Models, tmp_path: P
     ("permissions", "result", "status"),
     [("allow", "Failed: it did not work", "failed"), ("deny", "Failed: The user did not allow it.", "cancelled")],
 )
-def test_tool_of_another_mcp_server_is_asked_for(chat: Chat, permissions: str, result: str, status: str) -> None:
+def test_tool_of_a_user_mcp_server_needs_permission(chat: Chat, permissions: str, result: str, status: str) -> None:
     """A user's server gets a call only with permission; one that cannot start is named."""
     server = {"name": "my files", "command": sys.executable, "args": [str(AGENTS / "mcp_server.py")]}
     gone = {"name": "gone", "command": sys.executable, "args": ["-c", ""]}

@@ -38,7 +38,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("model", ANSWERS)
-def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: str, folder: Path) -> None:
+def test_every_kind_of_stream_gives_text_and_thoughts(chat: Chat, model: str, folder: Path) -> None:
     """Pieces are joined, thoughts separated, and only unreadable parts lost; nothing is run."""
     turn = chat(model).prompt("Hello there").wait(PATIENCE)
     assert (turn.text, turn.thoughts) == ANSWERS[model]
@@ -47,7 +47,7 @@ def test_answer_of_each_kind_of_stream_is_text_and_thoughts(chat: Chat, model: s
 
 
 @pytest.mark.parametrize("model", FAILURES)
-def test_answer_that_breaks_off_fails_the_turn_and_keeps_what_was_said(chat: Chat, models: Models, model: str) -> None:
+def test_interrupted_answer_fails_the_turn_and_keeps_its_text(chat: Chat, models: Models, model: str) -> None:
     """The error explains it; the next prompt works, and the model never gets two prompts in a row."""
     session = chat(model)
     text, message = FAILURES[model]
@@ -61,7 +61,7 @@ def test_answer_that_breaks_off_fails_the_turn_and_keeps_what_was_said(chat: Cha
     assert roles == ["system", "user", "assistant", "user"]
 
 
-def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
+def test_busy_server_is_retried_visibly(chat: Chat) -> None:
     """After a 429 the next attempt waits for the pause that the server wants."""
     turn = chat("busy").prompt("Busy?").wait(PATIENCE)
     assert turn.text == "Busy?"
@@ -69,14 +69,14 @@ def test_server_that_is_busy_is_asked_again_which_is_shown(chat: Chat) -> None:
     assert ("Rate limit reached. Attempt 2 of 4 in 0 s.", "completed") in calls
 
 
-def test_server_that_fails_for_ever_is_asked_four_times(chat: Chat, models: Models) -> None:
+def test_failing_server_gets_four_attempts(chat: Chat, models: Models) -> None:
     """Each failed attempt is shown."""
     turn = chat("broken").prompt("For ever").wait(PATIENCE, check=False)
     assert len(models.seen("For ever")) == 4
     assert [call.status for call in turn.tool_calls if "Attempt" in call.title] == ["failed"] * 3
 
 
-def test_line_of_ten_megabytes_is_read(chat: Chat) -> None:
+def test_answer_line_of_ten_megabytes_is_read(chat: Chat) -> None:
     assert len(chat("long").prompt("Much").wait(PATIENCE).text) == 10_000_000
 
 
@@ -93,7 +93,7 @@ def test_cancel_ends_the_request_at_once(chat: Chat, models: Models) -> None:
     assert turn.text.startswith("Once upon a time")
 
 
-def test_answer_at_its_limit_says_so(chat: Chat) -> None:
+def test_answer_cut_off_at_the_token_limit_says_so(chat: Chat) -> None:
     assert chat("cut").prompt("More").wait(PATIENCE).stop_reason == "max_tokens"
 
 
@@ -109,9 +109,7 @@ def test_tokens_and_context_are_counted(chat: Chat) -> None:
 
 
 @pytest.mark.parametrize(("kind", "model"), [("ollama", "no-tools"), ("llama_cpp", "no-template")])
-def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_prompt(
-    chat: Chat, kind: str, model: str
-) -> None:
+def test_choosing_a_model_without_tools_shows_a_warning(chat: Chat, kind: str, model: str) -> None:
     """The server reports it; other models get no warning. llama.cpp accepts tools that the model does not get."""
 
     def warnings(session: Session) -> list[object]:
@@ -127,7 +125,7 @@ def test_model_without_tools_when_it_is_chosen_has_a_warning_before_the_first_pr
 
 
 @pytest.mark.parametrize("kind", ["ollama", "bare"])
-def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models, kind: str) -> None:
+def test_first_answer_notes_that_the_model_has_no_tools(chat: Chat, models: Models, kind: str) -> None:
     """The server says so or refuses a try: the user reads it above the first answer only."""
     session = chat("no-tools", kind)
     turn = session.prompt(f"First on {kind}").wait(PATIENCE)
@@ -137,7 +135,7 @@ def test_model_without_tools_is_said_before_it_fails(chat: Chat, models: Models,
     assert "tools" not in models.seen(f"First on {kind}")[0]
 
 
-def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: Path) -> None:
+def test_model_abilities_are_looked_up_once_and_saved(chat: Chat, home: Path) -> None:
     """A new session with the same model does not ask the server; only the owner can read the file."""
     titles = [call.title for call in chat("cut", "llama_cpp").prompt("One").wait(PATIENCE).tool_calls]
     assert titles == ["cut: tools: yes, images: no, thinking: not known, context: 16,384 tokens"]
@@ -147,7 +145,7 @@ def test_abilities_are_found_out_once_and_kept_for_the_owner(chat: Chat, home: P
 
 
 @pytest.mark.parametrize(("model", "tried_again"), [("no-tools", True), ("echo", False)])
-def test_model_without_tools_is_tried_again_in_a_new_session(chat: Chat, model: str, tried_again: bool) -> None:
+def test_new_session_tests_a_model_without_tools_again(chat: Chat, model: str, tried_again: bool) -> None:
     """The server may have restarted with tools; a model that has them is not tried again."""
     chat(model, "vllm").prompt("One").wait(PATIENCE)
     session = chat(model, "vllm")
@@ -161,7 +159,7 @@ TOO_LONG = (
 )
 
 
-def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Models) -> None:
+def test_too_small_context_error_says_how_to_enlarge_it(chat: Chat, models: Models) -> None:
     """At a first message, earlier ones are not the cause."""
     session = chat("full", "llama_cpp")
     too_long = TOO_LONG.format(port=models.ports["llama_cpp"])
@@ -174,7 +172,7 @@ def test_context_that_is_too_small_says_how_to_give_more(chat: Chat, models: Mod
     assert "with a larger context, as in `llama-server -c 16384`." in str(second.value)
 
 
-def test_key_goes_to_the_server_and_into_no_file_or_message(
+def test_key_is_sent_to_the_server_and_saved_in_no_file(
     chat: Chat, models: Models, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The settings name the variable; the server's error about a wrong key does not show it."""
@@ -195,13 +193,13 @@ def holds(path: Path, text: str) -> bool:
     return False
 
 
-def test_no_server_is_an_error_that_says_what_to_start(chat: Chat, models: Models) -> None:
+def test_missing_server_error_says_what_to_start(chat: Chat, models: Models) -> None:
     """A session opens, and its first prompt fails."""
     with pytest.raises(TurnFailed, match=r"No model server was found on this machine\. Start one: Ollama"):
         chat(kind="page").prompt("Anybody?").wait(PATIENCE)
 
 
-def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) -> None:
+def test_slash_commands_check_the_server_and_pull_a_model(chat: Chat) -> None:
     """Without a model the check says what to type; the download shows progress, and fails like a turn."""
     session = chat(kind="empty")
     checked = session.prompt("/check").wait(PATIENCE)
@@ -215,7 +213,7 @@ def test_slash_commands_check_the_connection_and_download_a_model(chat: Chat) ->
         session.prompt("/pull ../x; rm").wait(PATIENCE)
 
 
-def test_picture_is_sent_to_a_model_that_sees_and_named_to_the_user_otherwise() -> None:
+def test_image_is_sent_only_to_a_model_that_accepts_images() -> None:
     blocks = read_blocks([{"type": "text", "text": "Look"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}])
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     seen = {"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}
@@ -223,7 +221,7 @@ def test_picture_is_sent_to_a_model_that_sees_and_named_to_the_user_otherwise() 
     assert user_message(blocks, images=False) == ({"role": "user", "content": "Look"}, ["an image"])
 
 
-def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None:
+def test_restarted_session_keeps_its_messages(chat: Chat, models: Models) -> None:
     """After its process ended, a conversation continues: the model gets the earlier messages."""
     session = chat("echo")
     session.prompt("My name is Ada").wait(PATIENCE)
@@ -233,7 +231,7 @@ def test_session_is_loaded_with_its_messages(chat: Chat, models: Models) -> None
     assert messages == ["My name is Ada", "My name is Ada", "What is my name?"]
 
 
-def test_a_written_tool_call_is_told_once_and_a_chat_without_tools_is_offered(chat: Chat, models: Models) -> None:
+def test_tool_call_written_as_text_gets_a_note_once(chat: Chat, models: Models) -> None:
     """`/chat` withholds the tools from the model, and `/tools` gives them back."""
     session = chat("fake-call")
     assert session.prompt("First written").wait(PATIENCE).text == FAKE_CALL + WRITTEN

@@ -41,7 +41,6 @@ class Phones:
 
     @property
     def address(self) -> str:
-        """Returns the address for phones."""
         return f"ws://127.0.0.1:{self.first.port}/"
 
     @property
@@ -54,11 +53,9 @@ class Phones:
         return run(pair(self.way)).token
 
     def look(self) -> PhoneStatusResult:
-        """Returns the status."""
         return run(look(PhoneStatusParams()))
 
     def unpair(self) -> None:
-        """Ends the pairing."""
         run(unpair(UnpairParams()))
 
     def phone(self, name: str = "me") -> Client:
