@@ -121,7 +121,9 @@ def _truncate(conversation: Conversation, action: ChatTruncated, origin: ActionO
     later = ids[ids.index(action.turn_id) + 1 :] if action.turn_id is not None else ids
     if not later:
         _reject("There are no turns after that one.")
-    _attempt(rewind(conversation, later[0], origin=origin), conversation.host, conversation.chat, action, origin)
+    _attempt(
+        lambda: rewind(conversation, later[0], origin=origin), conversation.host, conversation.chat, action, origin
+    )
 
 
 # --- the agent ---
@@ -283,7 +285,7 @@ def _root_config(host: Host, channel: str, action: RootConfigChanged, origin: Ac
     if not isinstance(on, bool) or len(action.config) != 1 or channel != ROOT:
         _reject("The only setting of the host that can be changed is whether the kernel is paired.")
     if on:
-        _attempt(host.pairing.start(origin), host, host.root, action, origin)
+        _attempt(lambda: host.pairing.start(origin), host, host.root, action, origin)
     else:
         host.pairing.stop(origin=origin)
 
@@ -327,15 +329,17 @@ async def choose_model(conversation: Conversation, model: str, origin: ActionOri
 
 
 def _choose(conversation: Conversation, action: XModeChanged | XConfigOptionChosen, origin: ActionOrigin) -> None:
-    _attempt(choose(conversation, action, origin), conversation.host, conversation.session, action, origin)
+    _attempt(lambda: choose(conversation, action, origin), conversation.host, conversation.session, action, origin)
 
 
-def _attempt(work: Awaitable[object], host: Host, channel: Channel[Any], action: Action, origin: ActionOrigin) -> None:
+def _attempt(
+    work: Callable[[], Awaitable[object]], host: Host, channel: Channel[Any], action: Action, origin: ActionOrigin
+) -> None:
     """Begin *work*; if it fails, tell the client that its *action* was rejected."""
 
     async def attempt() -> None:
         try:
-            await work
+            await work()
         except AgentnbError as error:
             host.reject(channel, action, origin, str(error))
 
