@@ -46,9 +46,9 @@ def test_truncated_cassette_is_reported_with_its_line(path: Path) -> None:
     assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is truncated.")
     for end in range(0, len(data) - 1, 7):
         path.write_bytes(data[:end])
-        message = broken(path)
-        assert message.startswith(f"{path}:")
-        assert "cut" in message or "empty" in message or "no cassette" in message
+        message = broken(path).removeprefix(f"{path}:")
+        assert str(path) not in message
+        assert "truncated" in message or "empty" in message or "no cassette" in message
 
 
 def test_missing_lines_in_the_middle_are_reported(path: Path) -> None:
