@@ -81,11 +81,6 @@ class ProcessPlace(ChainPlace):
         self._dying: asyncio.Task[None] | None = None
         self._ended_at_start = False
 
-    @property
-    def reaches_loopback(self) -> bool:
-        """True if the program can reach every port of this machine."""
-        return self.process is None or self.process.reaches_loopback
-
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         try:
             self.process = await SpawnedAgent.spawn(
@@ -116,23 +111,19 @@ class ProcessPlace(ChainPlace):
                 break
 
     def pause(self) -> None:
-        """See :meth:`ChainPlace.pause`."""
         self._paused = True
         if self.process is not None:
             self.process.child.pause()
 
     def resume(self) -> None:
-        """See :meth:`ChainPlace.resume`."""
         self._paused = False
         if self.process is not None:
             self.process.child.resume()
 
     def initialize_methods(self) -> tuple[str, ...]:
-        """See :meth:`ChainPlace.initialize_methods`."""
         return INITIALIZE_METHODS if self.is_component else (INITIALIZE,)
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`ChainPlace.take`."""
         if way == UP:
             self._write(self._enveloped(message))
             return
@@ -147,7 +138,6 @@ class ProcessPlace(ChainPlace):
         self._write(message)
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`ChainPlace.answer`."""
         self._write(message)
 
     def answered(self, message: RawMessage) -> None:
@@ -211,26 +201,25 @@ class ProcessPlace(ChainPlace):
         if self.process is None:  # the process ended before its start was complete
             self._ended_at_start = True
             return
-        self._dying = asyncio.ensure_future(self._die())
+        self._dying = asyncio.ensure_future(self._die(self.process))
 
-    async def _die(self) -> None:
+    async def _die(self, process: SpawnedAgent) -> None:
         """The program closed its output or ended: wait briefly for its exit code, then report it."""
-        if self.process is not None:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.process.child.exited.wait(), _EXIT_SECONDS)
-            if self.process.child.over:
-                await self.process.child.exited.wait()
-            for line in [] if self._stopping else self._lines.rest():
-                self._take_line(line)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.child.exited.wait(), _EXIT_SECONDS)
+        if process.child.over:
+            await process.child.exited.wait()
+        for line in [] if self._stopping else self._lines.rest():
+            self._take_line(line)
         self.ended.set()
         if not self._stopping:
-            self.chain.fail(self.index, self.death())
+            self.chain.fail(self.index, self._death(process))
 
-    def death(self) -> str:
+    def _death(self, process: SpawnedAgent) -> str:
         """Returns how the program ended, in words."""
-        code = self.process.child.returncode if self.process is not None else None
+        code = process.child.returncode
         how = "it closed its output"
         if code is not None:
             how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
-        tail = self.process.stderr_tail if self.process is not None else ""
+        tail = process.stderr_tail
         return sentence(f"{self.name} stopped unexpectedly ({how}).") + (f" Last output:\n{tail}" if tail else "")
