@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from agentnb.folders import home
 from agentnb.memory import available_memory
@@ -46,8 +45,3 @@ def memory_limit() -> int:
     """Returns how many more bytes a process may take than now: half of what is available."""
     available = available_memory()
     return LARGEST_MEMORY // 4 if available is None else min(LARGEST_MEMORY, available // 2)
-
-
-def is_linux() -> bool:
-    """True if this is Linux: no other system can rehearse."""
-    return sys.platform == "linux"

@@ -127,10 +127,8 @@ class Running:
     def _end(self) -> None:
         for pipe in self._pipes:
             os.close(pipe)
-        ended = 0
         with suppress(ChildProcessError):
-            ended, _ = os.waitpid(self._pid, os.WNOHANG)
-            if not ended:
+            if not os.waitpid(self._pid, os.WNOHANG)[0]:
                 self._kill()
         self._temporary.remove()
 
@@ -184,7 +182,7 @@ def begin(
     environ: Mapping[str, str],
     *,
     seconds: float,
-    ways: Sequence[str] | None,
+    ways: Sequence[str] | None = None,
 ) -> Running:
     folder, box = os.path.realpath(cwd), TemporaryFolder()  # if this process is killed, the next one removes it
     box.make()
