@@ -70,8 +70,6 @@ LOGIN = {"id": "couch", "name": "Lie down on the couch", "description": "No acco
 
 
 class Eliza(AcpAgent[ElizaSession]):
-    """The built-in agent."""
-
     name = "eliza"
     title = "ELIZA"
     session_class = ElizaSession

@@ -47,8 +47,6 @@ class Keyword(msgspec.Struct, frozen=True):
 
 
 class DoctorScript(msgspec.Struct, frozen=True, dict=True):
-    """All rules and answers of the listener."""
-
     keywords: tuple[Keyword, ...]
     expansions: dict[str, str]
     reflections: dict[str, str]
@@ -72,8 +70,6 @@ class DoctorAnswer(msgspec.Struct, frozen=True):
 
 
 class Doctor(msgspec.Struct):
-    """One listener with its own counts and its own memory."""
-
     counts: Counter[str] = msgspec.field(default_factory=Counter)
     memory: deque[str] = msgspec.field(default_factory=lambda: deque(maxlen=LONGEST_MEMORY))
 
@@ -145,7 +141,6 @@ class Doctor(msgspec.Struct):
 
 @lru_cache(maxsize=1)
 def load_script() -> DoctorScript:
-    """Returns the script that comes with the package."""
     if sys.version_info >= (3, 11):  # imported here: costs start-up time, and most prompts in tests are commands
         import tomllib
     else:

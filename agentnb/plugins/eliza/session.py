@@ -33,8 +33,6 @@ EXCERPT_WIDTH = 160
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One attachment of a prompt."""
-
     name: str
     kind: str
     size: int | None
@@ -97,8 +95,6 @@ def _human(size: int) -> str:
 
 
 class ElizaSession(AcpSession):
-    """One conversation with eliza."""
-
     settings: ElizaSettings = msgspec.field(default_factory=ElizaSettings)
     doctor: Doctor = msgspec.field(default_factory=Doctor)
 
@@ -114,8 +110,6 @@ class ElizaSession(AcpSession):
 
 
 class Reply(AcpReply, kw_only=True):
-    """One answer in the making."""
-
     session: ElizaSession
     attachments: Sequence[Attachment] = ()
 

@@ -141,7 +141,6 @@ _ANSWERS: tuple[tuple[str, Callable[..., Awaitable[None]]], ...] = (
 
 
 def _cells(reply: Reply) -> Iterator[re.Match[str]]:
-    """Yields the cells that came with the prompt."""
     return (match for item in reply.attachments for match in _CELL.finditer(item.text or ""))
 
 

@@ -55,8 +55,6 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Attempts:
-    """The record of one rehearsal."""
-
     def __init__(self, writable: Sequence[str], hidden: Sequence[str], *, apart: bool, signals: bool) -> None:
         self.connections: dict[str, None] = {}
         self.refused: dict[str, None] = {}

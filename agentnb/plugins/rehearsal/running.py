@@ -55,8 +55,6 @@ class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Running:
-    """A rehearsal that was started."""
-
     def __init__(
         self, pid: int, printed: int, report: int, *, cwd: str, temporary: TemporaryFolder, seconds: float
     ) -> None:

@@ -317,7 +317,6 @@ async def _relay_both(program: Pair, server: Pair, count: int | None = None) -> 
 
 
 async def _relay_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:
-    """Forward *count* bytes, and no more."""
     while count > 0 and (piece := await reader.read(min(count, _PIECE))):
         count -= len(piece)
         writer.write(piece)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agentnb.ports import Tool as PluginTool
     from agentnb.ports import ToolSession
 
+    Maker = Callable[[ToolSession | None], Component]
 
 MOST_PACKAGES = 150
 MOST_LINES = 200
@@ -241,9 +242,6 @@ class WireLog(Component):
         opened = os.open(self.log_file, flags, 0o600)
         return os.fdopen(opened, "a", encoding="utf-8", errors="replace")
 
-
-if TYPE_CHECKING:
-    Maker = Callable[[ToolSession | None], Component]
 
 _OF_TOOLS = {
     "skills": ("read_skill", "A tool that lists and reads the skills of installed packages that you trust."),

@@ -155,16 +155,12 @@ class _PlaceState:
 
 
 class ChainFailure(msgspec.Struct, frozen=True):
-    """The reason a chain has ended."""
-
     name: str
     message: str
     unanswered: tuple[Any, ...]
 
 
 class Chain:
-    """A chain that runs."""
-
     def __init__(
         self,
         places: Sequence[ChainPlace],

@@ -20,7 +20,7 @@ import msgspec
 
 from agentnb.agent.process import SpawnedAgent
 from agentnb.errors import AgentError, ProtocolError
-from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
+from agentnb.plugins.chain.conductor.chain import CANCEL, DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
 from agentnb.plugins.chain.conductor.raw_message import (
     EMPTY,
     NO_ID,
@@ -64,9 +64,15 @@ def read_envelope(message: RawMessage) -> ProxyEnvelope | None:
         return None
 
 
-class ProcessPlace(ChainPlace):
-    """A program in the chain."""
+def enveloped(message: RawMessage, method: str) -> RawMessage:
+    """Returns *message* in an envelope, a message called *method*."""
+    if message.method == CANCEL:  # concerns only this connection: its id belongs to it
+        return message
+    params = encoded(ProxyEnvelope(message.method, message.params or encoded({})))
+    return RawMessage(method=method, id=message.id, params=params)
 
+
+class ProcessPlace(ChainPlace):
     def __init__(self, spec: AgentSpec, name: str) -> None:
         super().__init__(name)
         self.spec = spec
@@ -125,7 +131,7 @@ class ProcessPlace(ChainPlace):
 
     def take(self, message: RawMessage, way: Way) -> None:
         if way == UP:
-            self._write(self._enveloped(message))
+            self._write(enveloped(message, self._envelope(message)))
             return
         if self.is_component and message.method in INITIALIZE_METHODS:
             self._is_old = message.method == INITIALIZE
@@ -143,15 +149,10 @@ class ProcessPlace(ChainPlace):
     def answered(self, message: RawMessage) -> None:
         self.chain.answered(self.index, message)
 
-    def _enveloped(self, message: RawMessage) -> RawMessage:
-        method = f"{self._prefix}successor"
+    def _envelope(self, message: RawMessage) -> str:
         if self._is_old:
-            method = "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
-        if message.method == "$/cancel_request":  # concerns only this connection: its id belongs to it
-            return message
-        return RawMessage(
-            method=method, id=message.id, params=encoded(ProxyEnvelope(message.method, message.params or encoded({})))
-        )
+            return "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
+        return f"{self._prefix}successor"
 
     def _write(self, message: RawMessage) -> None:
         if self.process is None:

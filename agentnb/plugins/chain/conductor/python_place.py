@@ -96,8 +96,6 @@ class _ToolServers:
 
 
 class PythonPlace(ChainPlace):
-    """The place of a Python component in one chain."""
-
     def __init__(self, component: Component, name: str) -> None:
         super().__init__(name)
         self.component = component

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agentnb.agent.process import SpawnedAgent
     from agentnb.plugins.chain.conductor.chain import Way
 
+    Entry: TypeAlias = Component | AgentSpec
 
 FROM_SERVERS = frozenset({"mcp/message", "_mcp/message", "_mcp/request", "_mcp/notification"})
 
@@ -86,10 +87,6 @@ class AgentPlace(ProcessPlace):
             self.take(self._waiting.popleft(), way)
 
 
-if TYPE_CHECKING:
-    Entry: TypeAlias = "Component | AgentSpec"
-
-
 class ClientPlace(ChainPlace):
     """The client's place in the chain: the first one."""
 
@@ -132,8 +129,6 @@ class ClientPlace(ChainPlace):
 
 
 class RunningChain:
-    """A chain and its programs."""
-
     def __init__(
         self,
         client: ChainPlace,
@@ -227,7 +222,6 @@ class ChainProcess:
         self._client.receive(data)
 
     async def stop(self, patience: float = 2.5) -> None:
-        """End the agent, the components and everything they started."""
         self._on_end = None
         await self._running.stop(patience)
 

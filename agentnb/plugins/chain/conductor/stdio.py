@@ -10,8 +10,8 @@ from agentnb.acp.peer import Output, read_input, watch_reader
 from agentnb.command import FAILED, OK
 from agentnb.errors import AgentnbError
 from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, ChainFailure, ChainPlace
-from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, ProxyEnvelope, read_envelope
-from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, read_line, refusal
+from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, enveloped, read_envelope
+from agentnb.plugins.chain.conductor.raw_message import RawMessage, read_line, refusal
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
@@ -36,18 +36,13 @@ class Successor(ChainPlace):
 
     def take(self, message: RawMessage, way: Way) -> None:
         del way
-        if message.method != "$/cancel_request":
-            params = encoded(ProxyEnvelope(message.method, message.params or encoded({})))
-            message = RawMessage(method=self.envelope, id=message.id, params=params)
-        self._send(message.line())
+        self._send(enveloped(message, self.envelope).line())
 
     def answer(self, message: RawMessage) -> None:
         self._send(message.line())
 
 
 class ConductorProgram:
-    """One run of the conductor."""
-
     def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float = PATIENCE) -> None:
         self._output = Output(self._client_full, name="agentnb-conductor-write")
         self._client = ClientPlace(self._output.write)
