@@ -29,13 +29,13 @@ SECRETS = (
 """Paths in the home folder that only the user may read: keys, logins, browsers."""
 
 
-def hidden_paths(environ: Mapping[str, str] = os.environ) -> list[str]:
+def hidden_paths(environ: Mapping[str, str]) -> list[str]:
     """Returns the existing files and folders with the user's secrets, with links resolved."""
     folder = home(environ)
     return [os.path.realpath(folder / name) for name in SECRETS if (folder / name).exists()]
 
 
-def touched_folders(cwd: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+def touched_folders(cwd: str, environ: Mapping[str, str]) -> list[str]:
     """Returns the folders whose changes are captured: the workspace, the home folder, and temporary folders."""
     folders = (cwd, str(home(environ)), "/tmp", "/var/tmp")  # noqa: S108 - what is written there is taken, too
     return [os.path.realpath(folder) for folder in folders]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentnb.acp.peer import Output, read_input, watch_reader
 from agentnb.command import FAILED, OK
 from agentnb.errors import AgentnbError
-from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, ChainFailure, ChainPlace
+from agentnb.plugins.chain.conductor.chain import INITIALIZE, ChainFailure, ChainPlace
 from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, enveloped, read_envelope
 from agentnb.plugins.chain.conductor.raw_message import RawMessage, read_line, refusal
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
@@ -43,7 +43,7 @@ class Successor(ChainPlace):
 
 
 class ConductorProgram:
-    def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float = PATIENCE) -> None:
+    def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float) -> None:
         self._output = Output(self._client_full, name="agentnb-conductor-write")
         self._client = ClientPlace(self._output.write)
         self._patience = patience
