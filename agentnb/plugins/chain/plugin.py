@@ -50,18 +50,16 @@ COMMANDS = (
 
 
 class ComponentLauncher:
-    """Starts agents behind components, and says which there are."""
+    """Starts agents behind components, and says which there are (:class:`agentnb.ports.Launcher`, ``Customizer``)."""
 
     name = "components"
 
     def check(self, components: Sequence[Any], *, are_installed: bool) -> None:
-        """See :meth:`agentnb.ports.Launcher.check`."""
         from agentnb.plugins.chain.components.listing import check
 
         check(components, are_installed=are_installed)
 
     def spawn(self, components: Sequence[Any], session: ToolSession, confine: Confine | None) -> Spawn:
-        """See :meth:`agentnb.ports.Launcher.spawn`."""
         from agentnb.plugins.chain.components.listing import components as read
         from agentnb.plugins.chain.conductor.running_chain import ChainProcess
 
@@ -70,14 +68,13 @@ class ComponentLauncher:
     def customizations(
         self, configuration: Configuration, environment: Environment, *, asks: bool
     ) -> Iterable[dict[str, Any]]:
-        """See :meth:`agentnb.ports.Customizer.customizations`."""
         from agentnb.plugins.chain.components.listing import customizations
 
         del environment, asks
         return customizations(configuration.chain, configuration.cwd)
 
     def decide(self, action: str, package: str, *, shown: str) -> bool:
-        """See :meth:`agentnb.ports.Customizer.decide`: it asks nothing."""
+        """Returns False, because components ask nothing."""
         del action, package, shown
         return False
 

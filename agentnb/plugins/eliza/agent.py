@@ -10,10 +10,9 @@ from agentnb.plugins.acp_agent.agent import AcpAgent, slash_command, taking
 from agentnb.plugins.acp_agent.client_requests import Authenticate, SetMode
 from agentnb.plugins.acp_agent.content import words
 from agentnb.plugins.acp_agent.reply import Trouble
-from agentnb.plugins.eliza import session as attachment
 from agentnb.plugins.eliza.commands.every_command import Misuse, find, listed
 from agentnb.plugins.eliza.research import research, research_server
-from agentnb.plugins.eliza.session import ElizaSession, Reply
+from agentnb.plugins.eliza.session import ElizaSession, Reply, attachments
 from agentnb.plugins.eliza.settings import UnknownSetting
 from agentnb.rpc_message import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
@@ -71,8 +70,6 @@ LOGIN = {"id": "couch", "name": "Lie down on the couch", "description": "No acco
 
 
 class Eliza(AcpAgent[ElizaSession]):
-    """The built-in agent."""
-
     name = "eliza"
     title = "ELIZA"
     session_class = ElizaSession
@@ -96,7 +93,6 @@ class Eliza(AcpAgent[ElizaSession]):
         }
 
     async def initialize(self, params: Initialize) -> dict[str, Any]:
-        """ACP `initialize`."""
         answer = await super().initialize(params)
         capabilities = answer["agentCapabilities"]
         capabilities["promptCapabilities"] = {"image": True, "audio": True, "embeddedContext": True}
@@ -124,13 +120,11 @@ class Eliza(AcpAgent[ElizaSession]):
         return {"echo": params if isinstance(params, dict) else {}}
 
     async def new_session(self, params: NewSession) -> dict[str, Any]:
-        """ACP `session/new`."""
         if self._wants_login:
             raise RpcError(AUTHENTICATION_REQUIRED, "Authentication required: lie down on the couch first.")
         return await super().new_session(params)
 
     async def set_mode(self, params: SetMode) -> dict[str, Any]:
-        """ACP `session/set_mode`."""
         session = self._session(params.session_id)
         try:
             session.settings.set_mode(params.mode_id)
@@ -153,7 +147,7 @@ class Eliza(AcpAgent[ElizaSession]):
             client=self._client,
             session=session,
             exchange=session.begin(msgspec.to_builtins(prompt)),
-            attachments=attachment.attachments(prompt),
+            attachments=attachments(prompt),
             capabilities=self._capabilities,
         )
         return reply, answer(reply, words(prompt))

@@ -47,8 +47,6 @@ class Keyword(msgspec.Struct, frozen=True):
 
 
 class DoctorScript(msgspec.Struct, frozen=True, dict=True):
-    """All rules and answers of the listener."""
-
     keywords: tuple[Keyword, ...]
     expansions: dict[str, str]
     reflections: dict[str, str]
@@ -72,9 +70,6 @@ class DoctorAnswer(msgspec.Struct, frozen=True):
 
 
 class Doctor(msgspec.Struct):
-    """One listener with its own counts and its own memory."""
-
-    script: DoctorScript | None = None
     counts: Counter[str] = msgspec.field(default_factory=Counter)
     memory: deque[str] = msgspec.field(default_factory=lambda: deque(maxlen=LONGEST_MEMORY))
 
@@ -97,13 +92,13 @@ class Doctor(msgspec.Struct):
         return {"counts": dict(self.counts), "memory": list(self.memory)}
 
     @classmethod
-    def restore(cls, script: DoctorScript | None, state: dict[str, Any]) -> Doctor:
+    def restore(cls, state: dict[str, Any]) -> Doctor:
         """Returns a doctor that continues where the one with that `state` stopped."""
-        return cls(script, Counter(state["counts"]), deque(state["memory"], maxlen=LONGEST_MEMORY))
+        return cls(Counter(state["counts"]), deque(state["memory"], maxlen=LONGEST_MEMORY))
 
     @property
     def _script(self) -> DoctorScript:
-        return load_script() if self.script is None else self.script
+        return load_script()
 
     def _clauses(self, text: str) -> list[str]:
         plain = text.replace("’", "'")
@@ -146,17 +141,11 @@ class Doctor(msgspec.Struct):
 
 @lru_cache(maxsize=1)
 def load_script() -> DoctorScript:
-    """Returns the script that comes with the package."""
-    return parse_script(Path(__file__).with_name("script.toml").read_text(encoding="utf-8"))
-
-
-def parse_script(text: str) -> DoctorScript:
-    """Read a script from TOML."""
     if sys.version_info >= (3, 11):  # imported here: costs start-up time, and most prompts in tests are commands
         import tomllib
     else:
         import tomli as tomllib
-    data = tomllib.loads(text)
+    data = tomllib.loads(Path(__file__).with_name("script.toml").read_text(encoding="utf-8"))
     return DoctorScript(
         keywords=tuple(_parse_keyword(entry) for entry in data["keyword"]),
         expansions=data["expansions"],

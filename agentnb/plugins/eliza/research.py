@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_tools import call_tool, can_read, read_file
-from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
 from agentnb.plugins.acp_agent.reply import Trouble
 
 if TYPE_CHECKING:
@@ -37,20 +36,17 @@ async def research(reply: Reply, server: McpServer, text: str) -> None:
     package, question = _PACKAGE.search(text), _QUESTION.search(text)
     if package is None or question is None:
         raise Trouble("There is no question about a package.")
-    try:
-        async with reached(server, reply.session.cwd, reply.client) as client:
-            source = await _call(reply, client, "get_package_source", {"package": package[1]})
-            places = [Path(line[2:]) for line in source.splitlines() if line.startswith("- ")]
-            words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))
-            hits = await asyncio.to_thread(_search, places, words)
-            for path, line in [*dict.fromkeys((path, line) for path, line, _ in hits)][:1]:
-                if can_read(reply):  # an agent with a model would also read the lines around it
-                    await read_file(reply, path, path.name, line=line, limit=10)
-            findings = [{"text": f"`{excerpt}`", "file": str(path), "line": line} for path, line, excerpt in hits]
-            nothing = [{"text": f"None of these words occur in it: {', '.join(words)}."}]
-            await _call(reply, client, "return_response", {"findings": findings or nothing})
-    except McpTrouble as trouble:
-        raise Trouble(f"The MCP server `{SERVER}` failed: {trouble}.") from None
+    async with reply.connected(server) as client:
+        source = await _call(reply, client, "get_package_source", {"package": package[1]})
+        places = [Path(line[2:]) for line in source.splitlines() if line.startswith("- ")]
+        words = sorted({*_NAME.findall(question[1])}, key=lambda word: (-len(word), word))
+        hits = await asyncio.to_thread(_search, places, words)
+        if hits and can_read(reply):  # an agent with a model would also read the lines around it
+            path, line, _ = hits[0]
+            await read_file(reply, path, path.name, line=line, limit=10)
+        findings = [{"text": f"`{excerpt}`", "file": str(path), "line": line} for path, line, excerpt in hits]
+        nothing = [{"text": f"None of these words occur in it: {', '.join(words)}."}]
+        await _call(reply, client, "return_response", {"findings": findings or nothing})
 
 
 async def _call(reply: Reply, client: McpClient, tool: str, arguments: dict[str, Any]) -> str:

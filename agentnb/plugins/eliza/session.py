@@ -5,33 +5,34 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from agentnb.plugins.acp_agent.content import EmbeddedResource, ImageContent, ResourceLink, TextContent
-from agentnb.plugins.acp_agent.reply import AcpReply
+from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
+from agentnb.plugins.acp_agent.reply import AcpReply, Trouble
 from agentnb.plugins.acp_agent.session import AcpSession
 from agentnb.plugins.eliza.doctor import Doctor
 from agentnb.plugins.eliza.settings import NATURAL_PAUSE, ElizaSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from typing_extensions import Self
 
+    from agentnb.plugins.acp_agent.client_requests import McpServer
     from agentnb.plugins.acp_agent.content import AudioContent, ContentBlock, ResourceContents
+    from agentnb.plugins.acp_agent.mcp import McpClient
     from agentnb.plugins.acp_agent.updates import ChunkKind
-
 
 EXCERPT_LINES = 6
 EXCERPT_WIDTH = 160
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One attachment of a prompt."""
-
     name: str
     kind: str
     size: int | None
@@ -94,8 +95,6 @@ def _human(size: int) -> str:
 
 
 class ElizaSession(AcpSession):
-    """One conversation with eliza."""
-
     settings: ElizaSettings = msgspec.field(default_factory=ElizaSettings)
     doctor: Doctor = msgspec.field(default_factory=Doctor)
 
@@ -107,12 +106,10 @@ class ElizaSession(AcpSession):
     @classmethod
     def restore(cls, record: dict[str, Any], **own: Any) -> Self:
         settings = ElizaSettings(record["mode"], dict(record["options"]))
-        return super().restore(record, settings=settings, doctor=Doctor.restore(None, record["doctor"]), **own)
+        return super().restore(record, settings=settings, doctor=Doctor.restore(record["doctor"]), **own)
 
 
 class Reply(AcpReply, kw_only=True):
-    """One answer in the making."""
-
     session: ElizaSession
     attachments: Sequence[Attachment] = ()
 
@@ -123,6 +120,15 @@ class Reply(AcpReply, kw_only=True):
             if natural:
                 await asyncio.sleep(NATURAL_PAUSE)
             await self.send_text(part, kind)
+
+    @asynccontextmanager
+    async def connected(self, server: McpServer) -> AsyncIterator[McpClient]:
+        """Connect to an MCP server in the block; raises Trouble if the server fails there."""
+        try:
+            async with reached(server, self.session.cwd, self.client) as client:
+                yield client
+        except McpTrouble as trouble:
+            raise Trouble(f"The MCP server `{server.name}` failed: {trouble}.") from None
 
     async def think(self, text: str) -> None:
         await self.say(text, "agent_thought_chunk")

@@ -33,8 +33,6 @@ class UnknownSetting(ValueError):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One value of an option."""
-
     value: str
     description: str
     group: str | None = None
@@ -98,8 +96,6 @@ OPTIONS = (
 
 
 class ElizaSettings(msgspec.Struct):
-    """The mode and the options of one session."""
-
     mode_id: str = MODES[0]["id"]
     values: dict[str, str | bool] = msgspec.field(default_factory=dict)
 

@@ -141,7 +141,6 @@ _ANSWERS: tuple[tuple[str, Callable[..., Awaitable[None]]], ...] = (
 
 
 def _cells(reply: Reply) -> Iterator[re.Match[str]]:
-    """Yields the cells that came with the prompt."""
     return (match for item in reply.attachments for match in _CELL.finditer(item.text or ""))
 
 
@@ -167,19 +166,19 @@ def fixed_cell(source: str, error: str) -> tuple[str, str]:
 def described(source: str, name: str) -> str:
     """Describe what a cell does, as far as its syntax shows."""
     try:
-        body = ast.parse(source).body
+        tree = ast.parse(source)
     except SyntaxError:
         return f"{name} has {counted(len(source.splitlines()), 'line')}; it is not plain Python."
-    imports = [alias.name for node in body if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names]
-    made = [node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    imports = [each.name for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) for each in node.names]
+    made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     assigned = [
         target.id
-        for node in body
+        for node in tree.body
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
-    called = sorted({ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)})
+    called = sorted({ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)})
     parts = {"imports": imports, "defines": made, "assigns": assigned, "calls": called}
     lines = [f"- {verb} {', '.join(f'`{each}`' for each in names[:8])}" for verb, names in parts.items() if names]
     return (

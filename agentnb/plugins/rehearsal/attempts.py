@@ -55,8 +55,6 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Attempts:
-    """The record of one rehearsal."""
-
     def __init__(self, writable: Sequence[str], hidden: Sequence[str], *, apart: bool, signals: bool) -> None:
         self.connections: dict[str, None] = {}
         self.refused: dict[str, None] = {}
@@ -168,7 +166,7 @@ class Attempts:
         creates = creates or (call.name.startswith("open") and bool(flags & os.O_CREAT))
         for folder, at in _PATHS[call.name]:
             path = _path(call, folder, at)
-            if call.name in _NEW and os.path.lexists(path):
+            if only_new and os.path.lexists(path):
                 continue  # the call fails outside a rehearsal, too
             if not path or self._may_change(path):
                 continue

@@ -19,7 +19,6 @@ import msgspec
 from msgspec.structs import replace
 
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
-from agentnb.plugins.rehearsal import limits
 from agentnb.plugins.rehearsal.descriptors import gpu_in_use, replace_descriptors, unshare_memory
 from agentnb.plugins.rehearsal.running import Running, begin
 from agentnb.plugins.rehearsal.supervisor import Scene, supervise
@@ -135,7 +134,6 @@ def begin_code(
     cwd: str | os.PathLike[str],
     *,
     seconds: float = SECONDS,
-    ways: Sequence[str] | None = None,
     descriptors: Collection[int] = (),
     shared: Sequence[tuple[str, str]] = (),
 ) -> Callable[[], Rehearsal]:
@@ -144,7 +142,7 @@ def begin_code(
     Call it on the thread of that code. *descriptors* stay open in the fork; *shared* are the folders that really change
     (:func:`agentnb.plugins.sandbox.namespaces.enter`).
     """
-    if not limits.is_linux():
+    if sys.platform != "linux":
         return lambda: unavailable("Code can be rehearsed on Linux only.")
     device = gpu_in_use()
     if device:
@@ -164,7 +162,7 @@ def begin_code(
         return pid
 
     try:
-        running = begin(start, cwd, os.environ, seconds=seconds, ways=ways)
+        running = begin(start, cwd, os.environ, seconds=seconds)
     except OSError as error:
         reason = f"This kernel could not be copied: {error.strerror}."
         return lambda: unavailable(reason)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal, unavailable
-from agentnb.plugins.rehearsal import command_program, limits
+from agentnb.plugins.rehearsal import command_program
 from agentnb.plugins.rehearsal.running import begin
 from agentnb.plugins.sandbox.network_proxy import NetworkProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+_REFUSED = "This system does not let users create namespaces, so the command's writes were refused and are not shown."
 
 
 @contextmanager
@@ -62,7 +64,7 @@ def rehearse_command(
     hidden: Sequence[str] = (),
 ) -> Rehearsal:
     """Returns what a shell command would do; it really acts in *shared* folders, and *hidden* ones are empty."""
-    if not limits.is_linux():
+    if sys.platform != "linux":
         return unavailable("Commands can be rehearsed on Linux only.")
     # Python's bytecode files are not changes of the command; those that the command writes explicitly are shown.
     environ = {**(os.environ if env is None else env), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -92,10 +94,5 @@ def rehearse_command(
         connections = (*rehearsal.connections, *(proxy.refused if proxy is not None else ()))
     if not rehearsal.available:
         return rehearsal
-    return replace(rehearsal, exit_code=report.status, reason=_limits(rehearsal.way), connections=connections)
-
-
-def _limits(way: str) -> str:
-    if way == "namespaces":
-        return ""
-    return "This system does not let users create namespaces, so the command's writes were refused and are not shown."
+    reason = "" if rehearsal.way == "namespaces" else _REFUSED
+    return replace(rehearsal, exit_code=report.status, reason=reason, connections=connections)

@@ -78,7 +78,8 @@ def copy_writable_files() -> list[OpenFile]:
         if status.st_size > LARGEST_COPY:
             raise _TooLarge(f"this kernel has {status.st_size / 1e6:,.0f} MB open for writing in {path}")
         source = copies.get(key, descriptor)
-        memory = _copy(descriptor, status.st_size, path, copy_name(path)) if key not in copies else source
+        name = f"{COPY_OF}{os.fsdecode(os.fsencode(path)[-200:])}"  # the system keeps 249 bytes of it
+        memory = _copy(descriptor, status.st_size, path, name) if key not in copies else source
         new = os.open(f"/proc/self/fd/{memory}", flags & (os.O_ACCMODE | os.O_APPEND) | os.O_CLOEXEC)
         os.lseek(new, os.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)
         os.dup2(new, descriptor, inheritable)
@@ -87,11 +88,6 @@ def copy_writable_files() -> list[OpenFile]:
         copies.setdefault(key, descriptor)
         files.append(OpenFile(descriptor, path))
     return files
-
-
-def copy_name(path: str) -> str:
-    """Returns the name of a file's copy, of which the system keeps 249 bytes."""
-    return f"{COPY_OF}{os.fsdecode(os.fsencode(path)[-200:])}"
 
 
 def changed_files(files: Sequence[OpenFile]) -> list[dict[str, Any]]:

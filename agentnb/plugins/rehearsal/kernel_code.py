@@ -12,7 +12,6 @@ import resource
 import sys
 import traceback
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentnb.host.environment import current_environment
@@ -20,15 +19,15 @@ from agentnb.ipython.capture import ShellNamespace, capturing
 from agentnb.kernel.code_runner import RunFailure
 from agentnb.kernel.data_checks import compare_watched, compared
 from agentnb.kernel.job_queue import JobQueue
-from agentnb.kernel.rehearsal_result import SECONDS, Rehearsal
 from agentnb.kernel.variables.summary import ValueSummary, difference
 from agentnb.plugins.rehearsal.code import CodeNotes, Notes, begin_code
 from agentnb.state import RehearsalVariable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from agentnb.ipython.capture import Sink
+    from agentnb.kernel.rehearsal_result import Rehearsal
     from agentnb.kernel.variables.changes import NameChange
 
 MOST_VARIABLES = 100
@@ -38,21 +37,14 @@ PICTURE_DPI = 72
 _RUNS_CELLS = f"{os.sep}IPython{os.sep}core{os.sep}"
 
 
-def begin_in_shell(
-    shell: Any,
-    code: str,
-    *,
-    cwd: str | None = None,
-    seconds: float = SECONDS,
-    ways: Sequence[str] | None = None,
-) -> Callable[[], Rehearsal]:
+def begin_in_shell(shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
     """Begin to rehearse *code* as a cell of *shell*; on the main thread."""
 
     def play(notes: Notes) -> int:
         _play(shell if shell is not None else new_shell(), code, notes)
         return 0
 
-    return begin_code(play, str(Path.cwd()) if cwd is None else cwd, seconds=seconds, ways=ways)
+    return begin_code(play, folder, seconds=seconds)
 
 
 def new_shell() -> Any:
@@ -79,9 +71,7 @@ def _play(shell: Any, code: str, notes: Notes) -> None:
     drawn = _figures()
     with capturing(shell) as sink:
         _tell_errors_shortly(shell, sink)
-        sys.stdout = sys.stderr = io.TextIOWrapper(
-            io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=True
-        )
+        sys.stdout = sys.stderr = _own_output()
         try:
             with watch.running():
                 asyncio.new_event_loop().run_until_complete(_run(shell, code))
@@ -122,7 +112,7 @@ def cut_off(shell: Any) -> None:
     session = getattr(kernel, "session", None)
     if session is not None:
         session.send = lambda *_args, **_kwargs: None
-    own = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+    own = _own_output()
     for stream in {sys.stdout, sys.stderr, *_logged()}:
         if type(stream).__module__.startswith("ipykernel"):
             with suppress(AttributeError):
@@ -130,6 +120,10 @@ def cut_off(shell: Any) -> None:
     sys.stdout = sys.stderr = own
     with suppress(Exception):
         shell.history_manager.enabled = False
+
+
+def _own_output() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
 
 
 def _logged() -> Iterable[Any]:

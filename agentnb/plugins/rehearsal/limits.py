@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from agentnb.folders import home
 from agentnb.memory import available_memory
@@ -30,13 +29,13 @@ SECRETS = (
 """Paths in the home folder that only the user may read: keys, logins, browsers."""
 
 
-def hidden_paths(environ: Mapping[str, str] = os.environ) -> list[str]:
+def hidden_paths(environ: Mapping[str, str]) -> list[str]:
     """Returns the existing files and folders with the user's secrets, with links resolved."""
     folder = home(environ)
     return [os.path.realpath(folder / name) for name in SECRETS if (folder / name).exists()]
 
 
-def touched_folders(cwd: str, environ: Mapping[str, str] = os.environ) -> list[str]:
+def touched_folders(cwd: str, environ: Mapping[str, str]) -> list[str]:
     """Returns the folders whose changes are captured: the workspace, the home folder, and temporary folders."""
     folders = (cwd, str(home(environ)), "/tmp", "/var/tmp")  # noqa: S108 - what is written there is taken, too
     return [os.path.realpath(folder) for folder in folders]
@@ -46,8 +45,3 @@ def memory_limit() -> int:
     """Returns how many more bytes a process may take than now: half of what is available."""
     available = available_memory()
     return LARGEST_MEMORY // 4 if available is None else min(LARGEST_MEMORY, available // 2)
-
-
-def is_linux() -> bool:
-    """True if this is Linux: no other system can rehearse."""
-    return sys.platform == "linux"

@@ -27,16 +27,14 @@ class Rehearser:
         descriptors: Sequence[int] = (),
         hosts: tuple[str, ...] = (),
     ) -> Rehearsal:
-        """See :meth:`agentnb.ports.Previewer.command`."""
         from agentnb.plugins.rehearsal.command import rehearse_command
 
         return rehearse_command(command, folder, env=env, seconds=seconds, descriptors=descriptors, hosts=hosts)
 
     def code(self, shell: Any, code: str, folder: str, *, seconds: float) -> Callable[[], Rehearsal]:
-        """See :meth:`agentnb.ports.Previewer.code`."""
         from agentnb.plugins.rehearsal.kernel_code import begin_in_shell
 
-        return begin_in_shell(shell, code, cwd=folder, seconds=seconds)
+        return begin_in_shell(shell, code, folder, seconds=seconds)
 
 
 PLUGIN = Plugin(name="rehearsal", summary="Shows what commands and code would do.", previewers=(Rehearser(),))

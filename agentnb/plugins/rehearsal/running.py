@@ -55,8 +55,6 @@ class SupervisorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Running:
-    """A rehearsal that was started."""
-
     def __init__(
         self, pid: int, printed: int, report: int, *, cwd: str, temporary: TemporaryFolder, seconds: float
     ) -> None:
@@ -79,7 +77,7 @@ class Running:
         try:
             report = read_record(bytes(self._pipes[self._report]), SupervisorReport)
         except ValueError:
-            last = _text(bytes(self._pipes[self._printed])).strip().rpartition("\n")[2]
+            last = _text(self._pipes[self._printed]).strip().rpartition("\n")[2]
             report = SupervisorReport(unavailable=f"it ended without a report {last}".strip())
         if report.unavailable is not None:
             return report, unavailable(f"It could not be isolated: {report.unavailable}.")
@@ -95,7 +93,7 @@ class Running:
         elif report.crowded:
             error = f"It tried to start more than {MOST_PROCESSES:,} processes, or {MOST_AT_ONCE} at once"
         return Rehearsal(
-            stdout=_text(bytes(self._pipes[self._printed])),
+            stdout=_text(self._pipes[self._printed]),
             error=error,
             files=tuple(file_of(each, self._cwd) for each in report.changes),
             more_files=report.more,
@@ -127,10 +125,8 @@ class Running:
     def _end(self) -> None:
         for pipe in self._pipes:
             os.close(pipe)
-        ended = 0
         with suppress(ChildProcessError):
-            ended, _ = os.waitpid(self._pid, os.WNOHANG)
-            if not ended:
+            if not os.waitpid(self._pid, os.WNOHANG)[0]:
                 self._kill()
         self._temporary.remove()
 
@@ -170,7 +166,7 @@ def file_of(change: _Change, cwd: str) -> RehearsalFile:
     return RehearsalFile(path=path, status=status, added=added, removed=removed, diff=diff)
 
 
-def _text(printed: bytes) -> str:
+def _text(printed: bytearray) -> str:
     if len(printed) > MOST_PRINTED:
         half = MOST_PRINTED // 2
         left_out = f"\n… ({len(printed) - MOST_PRINTED:,} bytes left out) …\n".encode()
@@ -184,7 +180,7 @@ def begin(
     environ: Mapping[str, str],
     *,
     seconds: float,
-    ways: Sequence[str] | None,
+    ways: Sequence[str] | None = None,
 ) -> Running:
     folder, box = os.path.realpath(cwd), TemporaryFolder()  # if this process is killed, the next one removes it
     box.make()

@@ -324,7 +324,6 @@ def _shut(scene: Scene, room: namespaces.Room | None) -> int:
 
 
 def _writable(scene: Scene, room: namespaces.Room | None) -> list[str]:
-    """Returns the folders in which files may be changed."""
     if room is None:
         return [scene.temporary, *(source for source, _ in scene.shared)]
     paths = [*(each.path for each in room.overlays), *(path for both in scene.shared for path in both)]

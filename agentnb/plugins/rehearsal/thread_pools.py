@@ -16,7 +16,7 @@ _OPENMP = ("libgomp", "libomp", "libiomp")
 
 def calculate_in_one_thread() -> None:
     """Make every OpenMP of this process use only the calling thread from now on."""
-    for path in _loaded(_OPENMP):
+    for path in _loaded_openmp():
         with suppress(OSError, AttributeError):
             ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY).omp_set_num_threads(1)
     torch = sys.modules.get("torch")
@@ -30,8 +30,8 @@ def libraries_that_hang() -> str:
     return " and ".join(name for module, name in _HANGING if module in sys.modules)
 
 
-def _loaded(names: tuple[str, ...]) -> set[str]:
-    """Returns the files of the libraries with these names that this process has loaded."""
+def _loaded_openmp() -> set[str]:
+    """Returns the files of the OpenMP libraries that this process has loaded."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
         paths = {line.split(maxsplit=5)[-1].rstrip("\n") for line in maps if "/" in line}
-    return {path for path in paths if os.path.basename(path).startswith(names)}
+    return {path for path in paths if os.path.basename(path).startswith(_OPENMP)}

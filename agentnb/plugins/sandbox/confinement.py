@@ -63,7 +63,6 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     sockets: bool = False
     directories: tuple[str, ...] = ()
     has_settings: bool = False
-    version: int = 0
     unchecked: str = ""
 
     @property
@@ -183,7 +182,6 @@ def confinement_of(
         sockets=needs.sockets or request.sockets,
         directories=tuple(_shortened(each, folder) for each in request.directories),
         has_settings=bool({*visible_paths} - {str(cwd), *request.directories}),
-        version=landlock.abi() if way == "Landlock" else 0,
         unchecked=unchecked_here(way, has_network=request.network == "all"),
     )
 
@@ -217,27 +215,22 @@ class ConfinedAgent:
 
     @property
     def network(self) -> Network:
-        """See :class:`agentnb.ports.Confined`."""
         return self._limits.network
 
     @property
     def summary(self) -> str:
-        """See :class:`agentnb.ports.Confined`."""
         by_port = self._proxy is not None and not self._proxy.has_joined
         return f"{self._limits.summary}{BY_PORT if by_port else ''}"
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """See :meth:`agentnb.ports.Confined`."""
         return self._limits.command(command)
 
     def refused(self, text: str) -> tuple[RefusedAccess, ...]:
-        """See :meth:`agentnb.ports.Confined.refused`."""
         hosts = () if self._proxy is None else tuple(self._proxy.refused)
         files = refused_accesses(text, self._limits, str(self._home))
         return (*files, *(RefusedAccess(each, "connecting to") for each in hosts))
 
     def close(self) -> None:
-        """See :meth:`agentnb.ports.Confined.close`."""
         shutil.rmtree(self._temporary, ignore_errors=True)
         if self._proxy is not None:
             self._proxy.close()

@@ -49,7 +49,6 @@ def restrict(
     listed: Iterable[str] = (),
     ports: Sequence[int] | None = None,
     refused: Sequence[int] = (),
-    scoped: bool = True,
     version: int | None = None,
 ) -> int:
     """Confine this process permanently."""
@@ -67,7 +66,7 @@ def restrict(
     if used < SINCE["moves between folders"]:
         files &= ~REFER
     network = 0 if used < SINCE["TCP"] else BIND_TCP | CONNECT_TCP if ports is not None else CONNECT_TCP * bool(refused)
-    scope = 3 if scoped and used >= SINCE["signals"] else 0
+    scope = 3 if used >= SINCE["signals"] else 0
     size = 8 if used < SINCE["TCP"] else 16 if used < SINCE["signals"] else 24
     ruleset = call(CREATE_RULESET, struct.pack("QQQ", files, network, scope)[:size], size, 0)
     try:

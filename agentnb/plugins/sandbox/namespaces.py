@@ -17,7 +17,7 @@ NEW_NETWORK, NEW_IPC, NEW_HOST_NAME = 0x40000000, 0x08000000, 0x04000000
 ALL = NEW_USER | NEW_MOUNTS | NEW_PIDS | NEW_NETWORK | NEW_IPC | NEW_HOST_NAME
 
 READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
-_MOUNT_SETATTR = 442
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _PLACES = ("/dev/shm", "/mnt", "/media", "/srv", "/run", "/tmp")  # noqa: S108 - where the scratch memory is mounted
 _SOCKETS = ("/run", "/var/run")
@@ -51,6 +51,12 @@ def unshare_as_user(kinds: int) -> None:
             file.write(text)
 
 
+def set_mount_flags(path: str, on: int, off: int, *, recursive: bool = True) -> None:
+    """Set and clear flags of the mount at *path* and, if *recursive*, of all mounts below it."""
+    below = _AT_RECURSIVE if recursive else 0
+    call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), below, struct.pack("QQQQ", on, off, 0, 0), 32)
+
+
 def works_in_fork(enter: Callable[[], object]) -> bool:
     """True if *enter* works here; tried in a fork, because a process that is half in cannot come back."""
     child = os.fork()
@@ -79,7 +85,7 @@ def enter(
     outermost = _outermost(targets)
     unshare_as_user(ALL)
     mount("none", "/", None, RECURSIVE | PRIVATE)
-    call(_MOUNT_SETATTR, -100, b"/", 0x8000, struct.pack("QQQQ", READ_ONLY | NO_SUID, 0, 0, 0), 32)
+    set_mount_flags("/", READ_ONLY | NO_SUID, 0)
     below = [os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for path in outermost]
     inner = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in _mounted_in(outermost)]
     opened_shared = [(os.open(source, os.O_PATH | os.O_CLOEXEC), (source, target)) for source, target in shared]
@@ -104,7 +110,7 @@ def enter(
 
 def _share(opened: int, path: str) -> None:
     mount(f"/proc/self/fd/{opened}", path, None, BIND)
-    call(_MOUNT_SETATTR, -100, path.encode(), 0, struct.pack("QQQQ", NO_SUID | NO_DEVICES, READ_ONLY, 0, 0), 32)
+    set_mount_flags(path, NO_SUID | NO_DEVICES, READ_ONLY, recursive=False)
 
 
 def _overlay(path: str, opened: int, scratch: str, number: int) -> Overlay:

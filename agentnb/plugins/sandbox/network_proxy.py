@@ -15,17 +15,10 @@ import socket
 import struct
 import tempfile
 import urllib.request
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote, urlsplit
 
-from agentnb.agent.elsewhere import (
-    address_of,
-    host_and_port,
-    is_allowed,
-    is_here,
-    leads_astray,
-    servers_here,
-)
+from agentnb.agent.elsewhere import address_of, host_and_port, is_allowed, is_here, leads_astray, servers_here
 from agentnb.plugins.sandbox.jupyter_ports import jupyter_ports
 from agentnb.plugins.sandbox.proxy_request import ProxyRequest, Refused, authority, body_length, head_of, read_request
 
@@ -202,7 +195,8 @@ class NetworkProxy:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         try:
             request = read_request(head)
-            self._check(request)
+            if not is_allowed(self._hosts, request.host, request.port):
+                self._refuse(request, f"may connect only to {', '.join(self._hosts)}")
             if request.method != "CONNECT" and self._outer_proxy(request) is not None:
                 request = request._replace(body=body_length(request))
             server = await self._connected(request)
@@ -216,12 +210,7 @@ class NetworkProxy:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await _relay_both((reader, writer), server, request.body)
 
-    def _check(self, request: ProxyRequest) -> None:
-        if is_allowed(self._hosts, request.host, request.port):
-            return
-        self._refuse(request, f"may connect only to {', '.join(self._hosts)}")
-
-    def _refuse(self, request: ProxyRequest, why: str) -> None:
+    def _refuse(self, request: ProxyRequest, why: str) -> NoReturn:
         destination = f"{request.host}:{request.port}"
         if len(self.refused) < MOST_REFUSED:
             self.refused[destination] = None
@@ -328,7 +317,6 @@ async def _relay_both(program: Pair, server: Pair, count: int | None = None) -> 
 
 
 async def _relay_some(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: int) -> None:
-    """Forward *count* bytes, and no more."""
     while count > 0 and (piece := await reader.read(min(count, _PIECE))):
         count -= len(piece)
         writer.write(piece)

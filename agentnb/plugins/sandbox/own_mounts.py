@@ -7,7 +7,6 @@ terminals from its own.
 from __future__ import annotations
 
 import os
-import struct
 import sys
 
 if __name__ == "__main__":
@@ -22,17 +21,17 @@ from agentnb.plugins.sandbox.namespaces import (
     PRIVATE,
     READ_ONLY,
     RECURSIVE,
+    set_mount_flags,
     unshare_as_user,
     works_in_fork,
 )
-from agentnb.system_calls import call, mount, unshare
+from agentnb.system_calls import mount, unshare
 
 TYPE_CHECKING = False  # not from typing: importing it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TERMINALS = "/dev/pts"
-_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
 _APART = ("/dev", "/proc", "/sys")
 """Folders that cannot be made read-only here, or need not be."""
 
@@ -58,18 +57,11 @@ def _enter(write: Sequence[str]) -> None:
     kept = [path for path in map(os.path.realpath, write) if os.path.exists(path) and not path.startswith(_APART)]
     for path in sorted(set(kept)):
         mount(path, path, None, BIND | RECURSIVE)
-    _set("/", READ_ONLY, 0)
-    for path in kept:
-        _set(path, 0, READ_ONLY)
-    for path in _APART:
-        _set(path, 0, READ_ONLY)
+    set_mount_flags("/", READ_ONLY, 0)
+    for path in (*kept, *_APART):
+        set_mount_flags(path, 0, READ_ONLY)
     mount("devpts", TERMINALS, "devpts", NO_SUID | NO_EXEC, "newinstance,ptmxmode=0666,mode=0620")
     os.chdir(cwd)  # its old working directory is hidden below the new mounts
-
-
-def _set(path: str, on: int, off: int) -> None:
-    """Set and clear flags of the mount at *path* and of all mounts below it."""
-    call(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(path), _AT_RECURSIVE, struct.pack("QQQQ", on, off, 0, 0), 32)
 
 
 if __name__ == "__main__":

@@ -17,19 +17,16 @@ class Sandbox:
     name = "sandbox"
 
     def way(self) -> tuple[str | None, str]:
-        """See :meth:`agentnb.ports.Confiner.way`."""
         from agentnb.plugins.sandbox.confinement import way_here
 
         return way_here()
 
     def unchecked(self) -> str:
-        """See :meth:`agentnb.ports.Confiner.unchecked`."""
         from agentnb.plugins.sandbox.confinement import unchecked_here, way_here
 
         return unchecked_here(way_here()[0])
 
     async def confine(self, start: AgentStart, asked: Confine) -> Confined:
-        """See :meth:`agentnb.ports.Confiner.confine`."""
         from agentnb.plugins.sandbox.confinement import confine
 
         return await confine(start, asked)

@@ -21,7 +21,6 @@ from agentnb.folders import data_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-
 FOLDER = "confined"
 OWN_FOLDERS = {
     "XDG_CACHE_HOME": "cache",
@@ -96,8 +95,6 @@ _MACHINE_SECRET = re.compile(
 )
 """Names in ``/etc`` that hold passwords and keys of the machine."""
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-
-
 _SCRIPTS = {".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl"}
 
 

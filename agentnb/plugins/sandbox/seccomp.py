@@ -266,20 +266,13 @@ def _asked_forks(numbers: Mapping[str, int]) -> list[bytes]:
 
 
 def _no_emptying(numbers: Mapping[str, int]) -> list[bytes]:
-    """Refuse to truncate files by opening them for reading."""
+    """Refuse to truncate files by opening them for reading: ``O_TRUNC`` without a write mode."""
     code: list[bytes] = []
-    for name, argument in (("open", 24), ("openat", 32)):
-        code += _reading_truncates(numbers[name], argument) if name in numbers else []
+    for name, argument in (("open", _SECOND), ("openat", _THIRD)):
+        block = [_at(_LOAD, argument), _jump(_SET, _O_TRUNC, 0, 3), _at(_AND, _O_ACCMODE), _jump(_EQUAL, 0, 0, 1)]
+        block += [_give(errno.EACCES), _at(_RETURN, _ALLOW)]
+        code += [_jump(_EQUAL, numbers[name], 0, len(block)), *block] if name in numbers else []
     return code
-
-
-def _reading_truncates(number: int, argument: int) -> list[bytes]:
-    """Refuse ``O_TRUNC`` without a write mode."""
-    block = [
-        *(_at(_LOAD, argument), _jump(_SET, _O_TRUNC, 0, 3), _at(_AND, _O_ACCMODE), _jump(_EQUAL, 0, 0, 1)),
-        *(_give(errno.EACCES), _at(_RETURN, _ALLOW)),
-    ]
-    return [_jump(_EQUAL, number, 0, len(block)), *block]
 
 
 def _at(code: int, value: int) -> bytes:

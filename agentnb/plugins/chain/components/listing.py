@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from agentnb.ports import ToolSession
 
-
 _RUNNERS = re.compile(r"(python|pypy)[\d.]*(\.exe)?|node|deno|bun|npx|uvx|uv|run|tsx")
 HINT = 'For example: components=["rules", "my-proxy --flag", MyComponent()].'
 

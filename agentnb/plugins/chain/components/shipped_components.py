@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agentnb.ports import Tool as PluginTool
     from agentnb.ports import ToolSession
 
+    Maker = Callable[[ToolSession | None], Component]
 
 MOST_PACKAGES = 150
 MOST_LINES = 200
@@ -125,7 +126,6 @@ class ToolComponent(Component):
         )
 
     async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:
-        """See :meth:`Component.on_opened`."""
         del session_id
         if isinstance(cwd := params.get("cwd"), str) and cwd != self._session.folder:
             self._session = dataclasses.replace(self._session, folder=cwd, memory={})
@@ -155,20 +155,17 @@ class RulesComponent(Component):
         self._folders: dict[str, Path] = {}
 
     async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """See :meth:`Component.on_initialize`."""
         info = mapping(answer.get("agentInfo"))
         name = f"{info.get('name')} {info.get('title')}".lower()
         self._reads_itself = any(word in name for word in READERS)
         return answer
 
     async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:
-        """See :meth:`Component.on_opened`."""
         cwd = params.get("cwd")
         if isinstance(cwd, str) and not self._reads_itself:
             self._folders[session_id] = Path(cwd)
 
     async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """See :meth:`Component.on_prompt`."""
         folder = self._folders.pop(session_id, None)
         rules = read_rules(folder) if folder is not None else ""
         if not rules:
@@ -176,7 +173,6 @@ class RulesComponent(Component):
         return [{"type": "text", "text": f"The rules of this workspace, from its {FILE}:\n\n{rules}"}, *prompt]
 
     def tokens(self, folder: Path) -> tuple[int, int]:
-        """See :meth:`Component.tokens`."""
         return 0, len(read_rules(folder)) // 4
 
 
@@ -221,39 +217,31 @@ class WireLog(Component):
         self._written = 0
 
     def on_message(self, sender: str, receiver: str, line: bytes) -> None:
-        """See :meth:`Component.on_message`."""
         if self._written > LARGEST:
             return
         text = line.decode("utf-8", "replace").rstrip("\n")
         if len(text) > LONGEST_MESSAGE:
             text = f"{text[:LONGEST_MESSAGE]} … ({len(text)} characters)"
         written = f"{time.strftime('%H:%M:%S')} {sender} → {receiver} {self._credentials.hidden_in_command(text)}\n"
-        if self._file is None:
-            self._file = self._open()
+        self._file = self._file or self._open()
         self._file.write(written)
         self._file.flush()
         self._written += len(written)
 
     def close(self) -> None:
-        """See :meth:`Component.close`."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _open(self) -> TextIO:
-        named = os.environ.get(VARIABLE, "")
-        folder = data_folder() / "wire"
-        self.log_file = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
-        if named:
-            self.log_file = type(folder)(named).expanduser()
+        named = os.environ.get(VARIABLE)
+        new = data_folder() / "wire" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        self.log_file = Path(named).expanduser() if named else new
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         opened = os.open(self.log_file, flags, 0o600)
         return os.fdopen(opened, "a", encoding="utf-8", errors="replace")
 
-
-if TYPE_CHECKING:
-    Maker = Callable[[ToolSession | None], Component]
 
 _OF_TOOLS = {
     "skills": ("read_skill", "A tool that lists and reads the skills of installed packages that you trust."),

@@ -62,7 +62,6 @@ class Walkthrough(Component):
         )
 
     async def on_opened(self, session_id: str, params: dict[str, Any]) -> None:
-        """See :meth:`Component.on_opened`."""
         del session_id
         if isinstance(cwd := params.get("cwd"), str):
             self._workspace = Path(cwd)

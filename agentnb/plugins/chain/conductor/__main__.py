@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.agent.catalog import find, known
 from agentnb.agent.process import startable
+from agentnb.command import INTERRUPTED, MISUSED
 from agentnb.errors import AgentnbError
 from agentnb.plugins.chain.components.listing import component, program
 from agentnb.plugins.chain.conductor.chain import PATIENCE
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
     from agentnb.agent.catalog import AgentSpec
     from agentnb.plugins.chain.conductor.running_chain import Entry
 
-MISUSED, INTERRUPTED = 2, 130
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
-    words = list(arguments.components)
+    words = arguments.components
     try:
         agent = _agent(words.pop()) if arguments.mode == "agent" else None
         components = [component(each) for each in words]

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from agentnb.acp.fields import mapping
 from agentnb.credentials import logger
@@ -156,16 +155,12 @@ class _PlaceState:
 
 
 class ChainFailure(msgspec.Struct, frozen=True):
-    """The reason a chain has ended."""
-
     name: str
     message: str
     unanswered: tuple[Any, ...]
 
 
 class Chain:
-    """A chain that runs."""
-
     def __init__(
         self,
         places: Sequence[ChainPlace],
@@ -367,15 +362,15 @@ class Chain:
         self._left_open = {
             _plain(forwarded.method) for forwarded in self._requests.values() if forwarded.target == index
         }
-        self._ending = asyncio.ensure_future(self._fail(ChainFailure(self.places[index].name, message, ()), index))
+        self._ending = asyncio.ensure_future(self._fail(index, message))
 
-    async def _fail(self, failure: ChainFailure, index: int) -> None:
+    async def _fail(self, index: int, message: str) -> None:
         await self.finish(index)
         if self._failed:
             return
         self._failed = True
         unanswered = tuple(forwarded.origin_id for forwarded in self._requests.values() if forwarded.origin == 0)
-        self._on_failed(replace(failure, unanswered=unanswered))
+        self._on_failed(ChainFailure(self.places[index].name, message, unanswered))
 
     async def finish(self, index: int) -> None:
         """Carry pending messages from the places below *index* to the client."""

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.chain.conductor.process_place import ProcessPlace
     from agentnb.rpc import Connection
 
-MESSAGE = "mcp/message"
-ADDRESS = "acp:"
-
 
 class Declared(msgspec.Struct, frozen=True):
     """A server that a component or the client serves."""
@@ -41,7 +38,7 @@ def declared(server: dict[str, Any]) -> Declared | None:
         known = {"serverId": server.get("serverId"), "acpId": server.get("id")}
         return Declared(name, {key: value for key, value in known.items() if isinstance(value, str)})
     url = server.get("url")
-    if isinstance(url, str) and url.startswith(ADDRESS):
+    if isinstance(url, str) and url.startswith("acp:"):
         return Declared(name, {"acp_url": url}, "_")
     return None
 
@@ -53,7 +50,7 @@ class McpBridge:
         self._agent = agent
         self._sockets: dict[str, SocketServer] = {}
         self._addresses: dict[str, HttpServer] = {}
-        self._relays: dict[str, _Relay] = {}
+        self.relays: dict[str, _Relay] = {}
         self._last = 0
 
     async def bridged(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +64,8 @@ class McpBridge:
             return server
         key = repr(declaration)
         if self._agent.spec.mcp_transport == "http":
-            demand_loopback(self._agent.spec.title, reached=self._agent.reaches_loopback)
+            process = self._agent.process
+            demand_loopback(self._agent.spec.title, reached=process is None or process.reaches_loopback)
             if key not in self._addresses:
                 self._addresses[key] = await HttpServer.started(lambda: _Relay(self, declaration))
             headers = [{"name": name, "value": value} for name, value in self._addresses[key].headers.items()]
@@ -80,28 +78,22 @@ class McpBridge:
     def take(self, message: RawMessage) -> bool:
         """Take a message from a server to the agent; False if it is not for one of the bridge's connections."""
         params = message.read_params()
-        relay = self._relays.get(str(params.get("connectionId")))
+        relay = self.relays.get(str(params.get("connectionId")))
         if relay is None:
             return False
         relay.take(message, params)
         return True
 
     def close(self) -> None:
-        for socket in self._sockets.values():
-            socket.close()
-        for address in self._addresses.values():
-            address.close()
+        for server in (*self._sockets.values(), *self._addresses.values()):
+            server.close()
         self._addresses.clear()
         self._sockets.clear()
 
-    def number(self) -> str:
-        """Returns a new request id that cannot collide with the agent's own ids."""
-        self._last += 1
-        return f"agentnb-mcp-{self._last}"
-
     def ask(self, method: str, params: dict[str, Any], done: Callable[[RawMessage], None]) -> str:
-        """Send a request up the chain as if it came from the agent."""
-        number = self.number()
+        """Send a request up the chain as if it came from the agent; returns its id, which is none of the agent's."""
+        self._last += 1
+        number = f"agentnb-mcp-{self._last}"
         self._agent.chain.ask(self._agent.index, UP, request(method, params, number), done)
         return number
 
@@ -112,14 +104,6 @@ class McpBridge:
     def answer(self, message: RawMessage) -> None:
         """Answer a request that came down the chain."""
         self._agent.chain.answered(self._agent.index, message)
-
-    def connected(self, connection: str, relay: _Relay) -> None:
-        """Note that the server made *connection* for *relay*."""
-        self._relays[connection] = relay
-
-    def left(self, connection: str) -> None:
-        """Forget the connection of a program that has gone."""
-        self._relays.pop(connection, None)
 
 
 class _Relay(ToolMcpServer):
@@ -132,22 +116,20 @@ class _Relay(ToolMcpServer):
         self._program: Connection | None = None
 
     def opened(self, connection: Connection, hang_up: Callable[[], object]) -> None:
-        """See :meth:`agentnb.kernel.server.ToolMcpServer.opened`."""
         del hang_up
         self._program = connection
 
     def closed(self) -> None:
-        """See :meth:`agentnb.kernel.server.ToolMcpServer.closed`."""
         if self._connection is not None:
             params = {"connectionId": self._connection}
             self._owner.ask(f"{self._server.prefix}mcp/disconnect", params, lambda _: None)
-            self._owner.left(self._connection)
+            self._owner.relays.pop(self._connection, None)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if self._connection is None:
             answer = mapping(await self._send_request(f"{self._server.prefix}mcp/connect", dict(self._server.params)))
             self._connection = str(answer.get("connectionId") or answer.get("connection_id"))
-            self._owner.connected(self._connection, self)
+            self._owner.relays[self._connection] = self
         inner = {"connectionId": self._connection, "method": method, "params": params}
         return mapping(await self._send_request(self._method(is_request=True), inner))
 
@@ -170,13 +152,14 @@ class _Relay(ToolMcpServer):
         self._program.call(method, inner, done)
 
     def notified(self, notifications: list[tuple[str, Any]]) -> None:
-        """See :meth:`agentnb.kernel.server.ToolMcpServer.notified`."""
         for method, params in notifications if self._connection is not None else ():
             inner = {"connectionId": self._connection, "method": method, "params": params or {}}
             self._owner.tell(self._method(is_request=False), inner)
 
     def _method(self, *, is_request: bool) -> str:
-        return MESSAGE if not self._server.prefix else ("_mcp/request" if is_request else "_mcp/notification")
+        if not self._server.prefix:
+            return "mcp/message"
+        return "_mcp/request" if is_request else "_mcp/notification"
 
     async def _send_request(self, method: str, params: dict[str, Any]) -> Any:
         answer: asyncio.Future[RawMessage] = asyncio.get_running_loop().create_future()

@@ -20,7 +20,7 @@ import msgspec
 
 from agentnb.agent.process import SpawnedAgent
 from agentnb.errors import AgentError, ProtocolError
-from agentnb.plugins.chain.conductor.chain import DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
+from agentnb.plugins.chain.conductor.chain import CANCEL, DOWN, INITIALIZE, QUIET_SECONDS, UP, ChainPlace, sentence
 from agentnb.plugins.chain.conductor.raw_message import (
     EMPTY,
     NO_ID,
@@ -64,9 +64,15 @@ def read_envelope(message: RawMessage) -> ProxyEnvelope | None:
         return None
 
 
-class ProcessPlace(ChainPlace):
-    """A program in the chain."""
+def enveloped(message: RawMessage, method: str) -> RawMessage:
+    """Returns *message* in an envelope, a message called *method*."""
+    if message.method == CANCEL:  # concerns only this connection: its id belongs to it
+        return message
+    params = encoded(ProxyEnvelope(message.method, message.params or encoded({})))
+    return RawMessage(method=method, id=message.id, params=params)
 
+
+class ProcessPlace(ChainPlace):
     def __init__(self, spec: AgentSpec, name: str) -> None:
         super().__init__(name)
         self.spec = spec
@@ -80,11 +86,6 @@ class ProcessPlace(ChainPlace):
         self._reads = 0
         self._dying: asyncio.Task[None] | None = None
         self._ended_at_start = False
-
-    @property
-    def reaches_loopback(self) -> bool:
-        """True if the program can reach every port of this machine."""
-        return self.process is None or self.process.reaches_loopback
 
     async def spawn(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         try:
@@ -116,25 +117,21 @@ class ProcessPlace(ChainPlace):
                 break
 
     def pause(self) -> None:
-        """See :meth:`ChainPlace.pause`."""
         self._paused = True
         if self.process is not None:
             self.process.child.pause()
 
     def resume(self) -> None:
-        """See :meth:`ChainPlace.resume`."""
         self._paused = False
         if self.process is not None:
             self.process.child.resume()
 
     def initialize_methods(self) -> tuple[str, ...]:
-        """See :meth:`ChainPlace.initialize_methods`."""
         return INITIALIZE_METHODS if self.is_component else (INITIALIZE,)
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`ChainPlace.take`."""
         if way == UP:
-            self._write(self._enveloped(message))
+            self._write(enveloped(message, self._envelope(message)))
             return
         if self.is_component and message.method in INITIALIZE_METHODS:
             self._is_old = message.method == INITIALIZE
@@ -147,21 +144,15 @@ class ProcessPlace(ChainPlace):
         self._write(message)
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`ChainPlace.answer`."""
         self._write(message)
 
     def answered(self, message: RawMessage) -> None:
         self.chain.answered(self.index, message)
 
-    def _enveloped(self, message: RawMessage) -> RawMessage:
-        method = f"{self._prefix}successor"
+    def _envelope(self, message: RawMessage) -> str:
         if self._is_old:
-            method = "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
-        if message.method == "$/cancel_request":  # concerns only this connection: its id belongs to it
-            return message
-        return RawMessage(
-            method=method, id=message.id, params=encoded(ProxyEnvelope(message.method, message.params or encoded({})))
-        )
+            return "_proxy/successor/notification" if message.id is NO_ID else "_proxy/successor/request"
+        return f"{self._prefix}successor"
 
     def _write(self, message: RawMessage) -> None:
         if self.process is None:
@@ -211,26 +202,25 @@ class ProcessPlace(ChainPlace):
         if self.process is None:  # the process ended before its start was complete
             self._ended_at_start = True
             return
-        self._dying = asyncio.ensure_future(self._die())
+        self._dying = asyncio.ensure_future(self._die(self.process))
 
-    async def _die(self) -> None:
+    async def _die(self, process: SpawnedAgent) -> None:
         """The program closed its output or ended: wait briefly for its exit code, then report it."""
-        if self.process is not None:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.process.child.exited.wait(), _EXIT_SECONDS)
-            if self.process.child.over:
-                await self.process.child.exited.wait()
-            for line in [] if self._stopping else self._lines.rest():
-                self._take_line(line)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.child.exited.wait(), _EXIT_SECONDS)
+        if process.child.over:
+            await process.child.exited.wait()
+        for line in [] if self._stopping else self._lines.rest():
+            self._take_line(line)
         self.ended.set()
         if not self._stopping:
-            self.chain.fail(self.index, self.death())
+            self.chain.fail(self.index, self._death(process))
 
-    def death(self) -> str:
+    def _death(self, process: SpawnedAgent) -> str:
         """Returns how the program ended, in words."""
-        code = self.process.child.returncode if self.process is not None else None
+        code = process.child.returncode
         how = "it closed its output"
         if code is not None:
             how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
-        tail = self.process.stderr_tail if self.process is not None else ""
+        tail = process.stderr_tail
         return sentence(f"{self.name} stopped unexpectedly ({how}).") + (f" Last output:\n{tail}" if tail else "")

@@ -96,12 +96,9 @@ class _ToolServers:
 
 
 class PythonPlace(ChainPlace):
-    """The place of a Python component in one chain."""
-
     def __init__(self, component: Component, name: str) -> None:
         super().__init__(name)
         self.component = component
-        self.failures: list[str] = []
         self._servers = _ToolServers(component)
         self._sees_all = overrides(component, "on_message")
         self._down = {INITIALIZE}
@@ -120,31 +117,25 @@ class PythonPlace(ChainPlace):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def wants(self, method: str, way: Way) -> bool:
-        """See :meth:`ChainPlace.wants`."""
         # later messages must not overtake a prompt that the component is still reading
         return self._sees_all or method in (self._down if way == DOWN else self._up) or (way == DOWN and self._is_busy)
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`ChainPlace.take`."""
         self._see(message, way)
-        if way == DOWN and message.method == CANCEL:
-            self._servers.cancel_turn(str(message.read_params().get("sessionId")))
+        if message.method == "$/cancel_request":
+            self._servers.cancel(message.read_params().get("requestId"))
+            return
         if way == UP:
             self._take_up(message)
-        elif message.method == "$/cancel_request":
-            self._servers.cancel(message.read_params().get("requestId"))
-        elif self._is_busy:
-            if message.method == CANCEL:
-                self._give_up(message)
+            return
+        if message.method == CANCEL:
+            self._cancel_turn(str(message.read_params().get("sessionId")))
+        if self._is_busy:
             self._waiting.append(lambda: self._take_down(message))
         else:
             self._start(self._take_down(message))
 
-    def answer(self, message: RawMessage) -> None:
-        """See :meth:`ChainPlace.answer`; never called: it always asks with a function that takes the answer."""
-
     def give_up(self) -> None:
-        """See :meth:`ChainPlace.give_up`."""
         if self._working is not None:
             self._working.cancel()
 
@@ -156,7 +147,6 @@ class PythonPlace(ChainPlace):
             await asyncio.wait(looked_at, timeout=min(QUIET_SECONDS, left))
 
     def close(self) -> None:
-        """See :meth:`ChainPlace.close`."""
         for task in [*self._tasks]:
             task.cancel()
         self._waiting.clear()
@@ -233,10 +223,10 @@ class PythonPlace(ChainPlace):
             self._prompting.pop(session_id, None)
         self._pass_on(RawMessage(method=message.method, id=message.id, params=encoded(params)), DOWN)
 
-    def _give_up(self, message: RawMessage) -> None:
-        """Stop inspecting the prompt, because its turn is cancelled."""
-        task = self._prompting.get(str(message.read_params().get("sessionId")))
-        if task is not None:
+    def _cancel_turn(self, session_id: str) -> None:
+        """Cancel the tool calls of the session's turn, and stop inspecting its prompt."""
+        self._servers.cancel_turn(session_id)
+        if (task := self._prompting.get(session_id)) is not None:
             task.cancel()
 
     # --- towards the client ---
@@ -247,8 +237,6 @@ class PythonPlace(ChainPlace):
         elif message.method in MCP and self._servers.owns(message):
             if message.is_request:  # notifications of the MCP client need no action here
                 self._servers.begin(message, self._spawn(self._serve(message)))
-        elif message.method == "$/cancel_request":
-            self._servers.cancel(message.read_params().get("requestId"))
         else:
             self._pass_on(message, UP)
 
@@ -318,9 +306,9 @@ class PythonPlace(ChainPlace):
         self.chain.answered(self.index, refusal(message.id, refused))
 
     def _note(self, hook: str, error: Exception) -> str:
-        message = sentence(f"{self.name} failed in {hook}: {type(error).__name__}: {error}")
-        self.chain.stray(self.index, f"failed in {hook}: {type(error).__name__}: {error}")
-        return message
+        what = f"failed in {hook}: {type(error).__name__}: {error}"
+        self.chain.stray(self.index, what)
+        return sentence(f"{self.name} {what}")
 
     def _see(self, message: RawMessage, way: Way) -> None:
         if self._sees_all:

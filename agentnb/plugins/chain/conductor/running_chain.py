@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agentnb.agent.process import SpawnedAgent
     from agentnb.plugins.chain.conductor.chain import Way
 
+    Entry: TypeAlias = Component | AgentSpec
 
 FROM_SERVERS = frozenset({"mcp/message", "_mcp/message", "_mcp/request", "_mcp/notification"})
 
@@ -47,7 +48,6 @@ class AgentPlace(ProcessPlace):
         self._initialize: Any = None
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`ChainPlace.take`."""
         if self._opening is not None:
             self._waiting.append(message)
             return
@@ -71,7 +71,6 @@ class AgentPlace(ProcessPlace):
         super().answered(message)
 
     def close(self) -> None:
-        """See :meth:`ChainPlace.close`."""
         if self._opening is not None:
             self._opening.cancel()
         self._bridge.close()
@@ -88,10 +87,6 @@ class AgentPlace(ProcessPlace):
             self.take(self._waiting.popleft(), way)
 
 
-if TYPE_CHECKING:
-    Entry: TypeAlias = "Component | AgentSpec"
-
-
 class ClientPlace(ChainPlace):
     """The client's place in the chain: the first one."""
 
@@ -102,13 +97,11 @@ class ClientPlace(ChainPlace):
         self._pending: list[bytes] = []
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`ChainPlace.take`."""
         del way
-        self._write(message)
+        self.take_lines(message.line())
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`ChainPlace.answer`."""
-        self._write(message)
+        self.take_lines(message.line())
 
     def receive(self, data: bytes, take: Callable[[bytes], None] | None = None) -> None:
         for line in self._lines.feed(data):
@@ -130,18 +123,12 @@ class ClientPlace(ChainPlace):
             self._send(b"".join(pending))
 
     def take_lines(self, block: bytes) -> None:
-        """See :meth:`ChainPlace.take_lines`."""
         if not self._pending:  # the lines of one read of the agent's output are sent together
             asyncio.get_running_loop().call_soon(self.flush)
         self._pending.append(block)
 
-    def _write(self, message: RawMessage) -> None:
-        self.take_lines(message.line())
-
 
 class RunningChain:
-    """A chain and its programs."""
-
     def __init__(
         self,
         client: ChainPlace,
@@ -154,20 +141,12 @@ class RunningChain:
     ) -> None:
         self.last: ChainPlace | AgentPlace = agent if isinstance(agent, ChainPlace) else AgentPlace(agent)
         names = Counter[str]()
-        self._components = [_place(each, names) for each in components]
-        self.chain: Chain = Chain(
-            (client, *self._components, self.last), on_failed, patience=patience, start_patience=start_patience
-        )
+        places = (client, *(_place(each, names) for each in components), self.last)
+        self.chain: Chain = Chain(places, on_failed, patience=patience, start_patience=start_patience)
 
     @property
     def _programs(self) -> list[ProcessPlace]:
         return [place for place in self.chain.places if isinstance(place, ProcessPlace)]
-
-    @property
-    def log_file(self) -> Path | None:
-        """The first file to which a component logs messages."""
-        places = (place for place in self.chain.places if isinstance(place, PythonPlace))
-        return next((place.component.log_file for place in places if place.component.log_file is not None), None)
 
     async def start(self, cwd: Path, env: Mapping[str, str] | None = None, confine: Confine | None = None) -> None:
         """Start every program; if one cannot be started, none is left running."""
@@ -198,12 +177,17 @@ def _place(entry: Entry, names: Counter[str]) -> ChainPlace:
 class ChainProcess:
     """A chain that looks like the agent's process to the client in this process (:class:`agentnb.acp.peer.Peer`)."""
 
-    def __init__(self, agent: AgentSpec, on_output: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
-        self.spec = agent
+    def __init__(
+        self,
+        agent: AgentSpec,
+        on_output: Callable[[bytes], None],
+        on_end: Callable[[], None],
+        components: Sequence[Entry],
+    ) -> None:
         self.failure: str | None = None
         self._on_end: Callable[[], None] | None = on_end
         self._client = ClientPlace(on_output)
-        self._running: RunningChain | None = None
+        self._running = RunningChain(self._client, components, agent, self._failed)
 
     @classmethod
     async def spawn(
@@ -212,45 +196,38 @@ class ChainProcess:
         cwd: Path,
         env: Mapping[str, str] | None = None,
         *,
-        on_output: Callable[[bytes], None] = lambda _: None,
-        on_end: Callable[[], None] = lambda: None,
-        components: Sequence[Entry] = (),
-        patience: float = PATIENCE,
-        start_patience: float = START_PATIENCE,
+        on_output: Callable[[bytes], None],
+        on_end: Callable[[], None],
+        components: Sequence[Entry],
         confine: Confine | None = None,
     ) -> ChainProcess:
-        process = cls(spec, on_output, on_end)
-        running = RunningChain(
-            process._client, components, spec, process._failed, patience=patience, start_patience=start_patience
-        )
-        process._running = running
-        await running.start(cwd, env, confine)
+        process = cls(spec, on_output, on_end, components)
+        await process._running.start(cwd, env, confine)
         return process
 
     @property
     def agent(self) -> SpawnedAgent:
-        last = self._running.last if self._running is not None else None
+        last = self._running.last
         if not isinstance(last, ProcessPlace) or last.process is None:
             raise RuntimeError("spawn() makes a ChainProcess")
         return last.process
 
     @property
     def log_file(self) -> Path | None:
-        """See :attr:`agentnb.agent.process.RunningProcess.log_file`."""
-        return self._running.log_file if self._running is not None else None
+        """The first file to which a component logs messages."""
+        places = (place for place in self._running.chain.places if isinstance(place, PythonPlace))
+        return next((place.component.log_file for place in places if place.component.log_file is not None), None)
 
     def write(self, data: bytes) -> None:
         self._client.receive(data)
 
     async def stop(self, patience: float = 2.5) -> None:
-        """End the agent, the components and everything they started."""
         self._on_end = None
-        if self._running is not None:
-            await self._running.stop(patience)
+        await self._running.stop(patience)
 
     def _failed(self, failure: ChainFailure) -> None:
         self._client.flush()
-        if self._running is not None and failure.name != self._running.last.name:
+        if failure.name != self._running.last.name:
             self.failure = failure.message
         on_end, self._on_end = self._on_end, None
         if on_end is not None:

@@ -7,10 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentnb.acp.peer import Output, read_input, watch_reader
+from agentnb.command import FAILED, OK
 from agentnb.errors import AgentnbError
-from agentnb.plugins.chain.conductor.chain import INITIALIZE, PATIENCE, Chain, ChainFailure, ChainPlace
-from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, ProxyEnvelope, read_envelope
-from agentnb.plugins.chain.conductor.raw_message import RawMessage, encoded, read_line, refusal
+from agentnb.plugins.chain.conductor.chain import INITIALIZE, ChainFailure, ChainPlace
+from agentnb.plugins.chain.conductor.process_place import ENVELOPES, INITIALIZE_METHODS, enveloped, read_envelope
+from agentnb.plugins.chain.conductor.raw_message import RawMessage, read_line, refusal
 from agentnb.plugins.chain.conductor.running_chain import ClientPlace, RunningChain
 from agentnb.rpc_message import INTERNAL_ERROR, RpcError
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.chain.conductor.running_chain import Entry
 
 STOP_SECONDS = 1.0
-OK, FAILED = 0, 1
 
 
 class Successor(ChainPlace):
@@ -35,22 +35,15 @@ class Successor(ChainPlace):
         self.envelope = "_proxy/successor"
 
     def take(self, message: RawMessage, way: Way) -> None:
-        """See :meth:`ChainPlace.take`."""
         del way
-        if message.method != "$/cancel_request":
-            params = encoded(ProxyEnvelope(message.method, message.params or encoded({})))
-            message = RawMessage(method=self.envelope, id=message.id, params=params)
-        self._send(message.line())
+        self._send(enveloped(message, self.envelope).line())
 
     def answer(self, message: RawMessage) -> None:
-        """See :meth:`ChainPlace.answer`."""
         self._send(message.line())
 
 
 class ConductorProgram:
-    """One run of the conductor."""
-
-    def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float = PATIENCE) -> None:
+    def __init__(self, components: Sequence[Entry], agent: AgentSpec | None, *, patience: float) -> None:
         self._output = Output(self._client_full, name="agentnb-conductor-write")
         self._client = ClientPlace(self._output.write)
         self._patience = patience
@@ -60,6 +53,7 @@ class ConductorProgram:
         last = agent or Successor(self._output.write)
         self._last = last if isinstance(last, Successor) else None
         self._running = RunningChain(self._client, components, last, self._failed, patience=patience)
+        self._chain = self._running.chain
 
     async def run(self, cwd: Path) -> int:
         """Carry messages until the client or the chain ends."""
@@ -103,10 +97,6 @@ class ConductorProgram:
         error = RpcError(INTERNAL_ERROR, failure.message, {"component": failure.name})
         for unanswered in failure.unanswered:
             self._output.write(refusal(unanswered, error).line())
-
-    @property
-    def _chain(self) -> Chain:
-        return self._running.chain
 
     def _failed(self, failure: ChainFailure) -> None:
         self._client.flush()

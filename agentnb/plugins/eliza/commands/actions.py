@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from agentnb.plugins.acp_agent.client_tools import (
-    can_read,
-    can_write,
-    read_file,
-    run_command,
-    text_before,
-    write_file,
-)
+from agentnb.plugins.acp_agent.client_tools import can_read, can_write, read_file, run_command, text_before, write_file
 from agentnb.plugins.acp_agent.content import fields
 from agentnb.plugins.acp_agent.reply import Trouble
 from agentnb.plugins.acp_agent.updates import ToolKind, shown_diff, shown_text

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentnb.plugins.acp_agent.client_tools import call_tool
-from agentnb.plugins.acp_agent.mcp import McpTrouble, reached
 from agentnb.plugins.acp_agent.reply import Trouble
 from agentnb.plugins.eliza.commands.registry import Misuse, command, counted, first_word, needed
 from agentnb.rpc_message import RpcError
@@ -37,14 +36,11 @@ async def mcp(reply: Reply, rest: str) -> None:
     if tool:
         await _use(reply, name, tool, arguments)
         return
-    try:
-        async with reached(_server(reply, name), reply.session.cwd, reply.client) as client:
-            about = " ".join(str(client.about[key]) for key in ("name", "version") if client.about.get(key))
-            tools = [f"- `{each.get('name')}`: {each.get('description', '')}" for each in await client.tools()]
-            await reply.say(f"`{name}` is {about or 'nameless'}, with {counted(len(tools), 'tool')}:\n\n")
-            await reply.say("\n".join(tools) + "\n")
-    except McpTrouble as trouble:
-        raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
+    async with reply.connected(_server(reply, name)) as client:
+        about = " ".join(str(client.about[key]) for key in ("name", "version") if client.about.get(key))
+        tools = [f"- `{each.get('name')}`: {each.get('description', '')}" for each in await client.tools()]
+        await reply.say(f"`{name}` is {about or 'nameless'}, with {counted(len(tools), 'tool')}:\n\n")
+        await reply.say("\n".join(tools) + "\n")
 
 
 @command("kernel", "VERB [WORDS]", group="Acting", example="/kernel run total = df.price.sum(); total")
@@ -106,17 +102,14 @@ async def extend(reply: Reply, rest: str) -> None:
 
 
 async def _use(reply: Reply, name: str, tool: str, arguments: dict[str, Any], kind: ToolKind = "other") -> None:
-    try:
-        async with reached(_server(reply, name), reply.session.cwd, reply.client) as client:
-            call = await reply.start_tool(f"{name}: {tool}", kind, raw_input=arguments)
-            blocks, failed = await call_tool(call, client, tool, arguments, is_raw_shown=True)
-            texts = [block for block in blocks if isinstance(block, str)]
-            answer = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
-            # A fence opens a code block only at the beginning of a line.
-            gap = "\n\n" if answer.startswith("```") else " "
-            await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{answer}")
-    except McpTrouble as trouble:
-        raise Trouble(f"The MCP server `{name}` failed: {trouble}.") from None
+    async with reply.connected(_server(reply, name)) as client:
+        call = await reply.start_tool(f"{name}: {tool}", kind, raw_input=arguments)
+        blocks, failed = await call_tool(call, client, tool, arguments, is_raw_shown=True)
+        texts = [block for block in blocks if isinstance(block, str)]
+        answer = "\n".join(texts) or counted(len(blocks) - len(texts), "picture")
+        # A fence opens a code block only at the beginning of a line.
+        gap = "\n\n" if answer.startswith("```") else " "
+        await reply.say(f"`{name}: {tool}` {'failed' if failed else 'said'}:{gap}{answer}")
 
 
 def _server(reply: Reply, name: str) -> McpServer:

@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentnb.plugins.acp_agent.content import ImageContent
 from agentnb.plugins.acp_agent.updates import update
-from agentnb.plugins.eliza.commands.registry import (
-    COMMANDS,
-    GROUPS,
-    Misuse,
-    SlashCommand,
-    command,
-    counted,
-    listed,
-    needed,
-    whole,
-)
+from agentnb.plugins.eliza.commands.registry import COMMANDS, GROUPS, Misuse, command, counted, listed, needed, whole
 
 if TYPE_CHECKING:
     from agentnb.plugins.eliza.session import Reply
@@ -36,9 +26,10 @@ async def help_(reply: Reply, rest: str) -> None:
     """Lists the commands, or explains one."""
     name = rest.strip().removeprefix("/")
     if not name:
-        await reply.say(_overview())
+        await reply.say("\n".join(map(_table, GROUPS)) + "\nAnything else, I listen to.\n")
     elif name in COMMANDS:
-        await reply.say(_explanation(COMMANDS[name]))
+        entry = COMMANDS[name]
+        await reply.say(f"`{entry.usage}`\n\n{entry.help}\n\nFor example: `{entry.example}`\n")
     else:
         raise Misuse(f"There is no command `/{name}`.")
 
@@ -105,8 +96,8 @@ async def context(reply: Reply, _: str) -> None:
 @command("slow", "N MS", group=GROUP, example="/slow 5 200")
 async def slow(reply: Reply, rest: str) -> None:
     """Says N words, one every MS milliseconds."""
-    count, pause = _two(rest)
-    words, milliseconds = whole(count, "N", 1, 100_000), whole(pause, "MS", 0, 600_000)
+    count, _, pause = rest.strip().partition(" ")
+    words, milliseconds = whole(count, "N", 1, 100_000), whole(pause.strip(), "MS", 0, 600_000)
     for number in range(1, words + 1):
         await asyncio.sleep(milliseconds / 1000)
         await reply.send_text(f"{number} ")
@@ -132,17 +123,9 @@ def _picture() -> str:
     return base64.b64encode(_FOLDER.joinpath("chart.png").read_bytes()).decode("ascii")
 
 
-def _overview() -> str:
-    return "\n".join(_table(group) for group in GROUPS) + "\nAnything else, I listen to.\n"
-
-
 def _table(group: str) -> str:
     rows = [f"| `{entry.usage}` | {entry.summary} |" for entry in listed() if entry.group == group]
     return "\n".join([f"**{group}**", "", "| command | what it does |", "|---|---|", *rows, ""])
-
-
-def _explanation(entry: SlashCommand) -> str:
-    return f"`{entry.usage}`\n\n{entry.help}\n\nFor example: `{entry.example}`\n"
 
 
 def _entry(number: int, done: int) -> dict[str, str]:
@@ -150,11 +133,6 @@ def _entry(number: int, done: int) -> dict[str, str]:
     step = STEPS[number % len(STEPS)]
     again = f" (round {number // len(STEPS) + 1})" if number >= len(STEPS) else ""
     return {"content": step + again, "priority": _PRIORITIES[number % 3], "status": status}
-
-
-def _two(rest: str) -> tuple[str, str]:
-    first, _, second = rest.strip().partition(" ")
-    return first, second.strip()
 
 
 def _fenced(text: str) -> str:

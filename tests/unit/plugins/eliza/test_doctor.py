@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.plugins.eliza.doctor import Doctor, load_script
+from agentnb.plugins.eliza.doctor import Doctor
 
 TALK = {
     "hello": "Hello. I am eliza. What are you working on?",
@@ -27,13 +27,13 @@ TALK = {
 
 
 def test_doctor_answers_from_its_script() -> None:
-    listener = Doctor(load_script())
+    listener = Doctor()
     assert {prompt: listener.answer(prompt).text for prompt in TALK} == TALK
 
 
 @given(st.lists(st.text(max_size=200), max_size=8))
 def test_doctor_gives_the_same_answers_each_time(prompts: list[str]) -> None:
-    first, second = Doctor(load_script()), Doctor(load_script())
+    first, second = Doctor(), Doctor()
     answers = [first.answer(prompt) for prompt in prompts]
     assert all(answer.text for answer in answers)
     assert [second.answer(prompt) for prompt in prompts] == answers
