@@ -114,12 +114,20 @@ class AcpToolCall(msgspec.Struct, frozen=True):
     title: str
     kind: ToolKind
 
-    async def update(self, status: ToolCallStatus, *, content: Any = None, kept: Any = None, **more: object) -> None:
+    async def update(
+        self,
+        status: ToolCallStatus,
+        *,
+        title: str | None = None,
+        content: Any = None,
+        kept: Any = None,
+        raw_output: object = None,
+    ) -> None:
         """Change the status; *kept* replaces *content* when the session is loaded again."""
 
         def progress(contents: Any) -> Update:
-            changed = {"title": more.get("title"), "status": status, "content": contents}
-            return update("tool_call_update", tool_call_id=self.tool_id, **changed, raw_output=more.get("raw_output"))
+            changed = {"title": title, "status": status, "content": contents}
+            return update("tool_call_update", tool_call_id=self.tool_id, **changed, raw_output=raw_output)
 
         self.reply.exchange.add(msgspec.to_builtins(progress(kept or content)))
         await self.reply.tell(progress(content))
