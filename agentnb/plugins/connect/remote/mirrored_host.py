@@ -65,6 +65,9 @@ class MirroredConversation(NamedTuple):
 class MirroredHost:
     """The mirror of one host, with what `agentnb.server` needs of a host. Runs on the host's thread."""
 
+    client: HostClient
+    """The connection, which is set before anything else is called."""
+
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id: str = f"remote-{new_id()}"
         self.loop = loop
@@ -76,7 +79,6 @@ class MirroredHost:
         self._name = name
         config = RootConfigState(schema={}, values={LOOK: look, REMOTE_HOST: {"name": name, "state": "connecting"}})
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=(), config=config), reduce_root, self.listeners)
-        self._client: HostClient | None = None
         self._changesets: dict[str, dict[str, str]] = {}
         self.names: ChannelNames = ChannelNames()
         self.form: HostForm = HostForm(self._began)
@@ -85,14 +87,6 @@ class MirroredHost:
         )
         self._unanswered = Unanswered(self.names, self.form, lambda: self.client, self._refuse)
         self._older = OlderTurns(self)
-
-    def use(self, client: HostClient) -> None:
-        self._client = client
-
-    @property
-    def client(self) -> HostClient:
-        assert self._client is not None  # noqa: S101 - `use` comes first
-        return self._client
 
     # --- what pages' common requests need (ChannelOwner) ---
 
@@ -118,14 +112,6 @@ class MirroredHost:
         if conversation is None:
             raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
         return conversation
-
-    def theirs(self, channel: str) -> str:
-        """Returns the other host's name of the channel; see :meth:`ChannelNames.theirs`."""
-        return self.names.theirs(channel)
-
-    def ours(self, uri: str) -> str:
-        """Returns our name of a session that the other host calls *uri*; see :meth:`ChannelNames.ours`."""
-        return self.names.ours(uri)
 
     async def follow(self, uri: str) -> None:
         """Mirror the channel *uri*, if the other host has it."""
@@ -321,7 +307,7 @@ class MirroredHost:
             raise Rejected("That can only be changed in the other host's own notebook.")
         if self.client.state == "ended":
             raise Rejected(f"There is no connection to {self._name}: {self.client.why}")
-        self.theirs(channel)
+        self.names.theirs(channel)  # raises if there is none
         self.form.tell(action)
         self._unanswered.add(channel, action, origin)
 

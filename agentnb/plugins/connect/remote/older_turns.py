@@ -58,7 +58,7 @@ class OlderTurns:
 
     async def _fetch_by_cursor(self, chat: Channel[ChatState]) -> None:
         while (cursor := self.cursors.get(chat.uri)) is not None and len(chat.state.turns) < MOST_TURNS:
-            params = {"channel": self._mirror.theirs(chat.uri), "cursor": cursor, "limit": MOST_FETCHED}
+            params = {"channel": self._mirror.names.theirs(chat.uri), "cursor": cursor, "limit": MOST_FETCHED}
             await self._mirror.client.request("fetchTurns", params)
             if self.cursors.get(chat.uri) == cursor:
                 return  # the host sent no turns: stop, or this would never end
@@ -66,7 +66,7 @@ class OlderTurns:
     async def _fetch_by_turn(self, chat: Channel[ChatState]) -> None:
         while chat.state.turns and len(chat.state.turns) < MOST_TURNS:
             first = chat.state.turns[0].id
-            params = {"channel": self._mirror.theirs(chat.uri), "before": first, "limit": MOST_FETCHED}
+            params = {"channel": self._mirror.names.theirs(chat.uri), "before": first, "limit": MOST_FETCHED}
 
             def take(result: Any, first: str = first) -> bool:
                 turns = tuple(decode(Turn, each) for each in result["turns"])

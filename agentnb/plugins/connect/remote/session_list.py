@@ -13,7 +13,6 @@ from agentnb.errors import ProtocolError, UnknownSession
 from agentnb.host.channels import CHANGES, ROOT
 from agentnb.host.intents import Rejected
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.projection import action_to_ahp
 from agentnb.state import (
     ChatToolCallConfirmed,
@@ -95,7 +94,7 @@ class HostForm:
 
     def __init__(self, began: Callable[[str], str | None]) -> None:
         self.is_ours: bool = True
-        self.version: str = SPOKEN[0]
+        self.version: str = c.SPOKEN[0]
         self._began = began
 
     def take(self, introduction: dict[str, Any]) -> None:
@@ -103,7 +102,7 @@ class HostForm:
         if "protocolVersion" not in introduction:
             return
         version = str(introduction["protocolVersion"])
-        if version not in SPOKEN:
+        if version not in c.SPOKEN:
             raise ProtocolError(f"The other host chose version {version[:100]!r}, which was not offered.")
         about = introduction.get("_meta")
         self.is_ours = isinstance(about, dict) and about.get(c.OURS) == c.IS_OURS[c.OURS]

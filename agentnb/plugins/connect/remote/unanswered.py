@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Actions of pages that may wait for the other host."""
-_LATER = "The connection to the other host was lost."
 
 
 class _Wanted(NamedTuple):
@@ -46,7 +45,7 @@ class Unanswered:
         if any(each.origin == origin for each in self._waiting.values()):
             return  # a duplicate: the page sent it again, and it is already waiting
         if len(self._waiting) >= MOST:
-            raise Rejected(_LATER)
+            raise Rejected("The connection to the other host was lost.")
         self._seq += 1
         self._waiting[self._seq] = _Wanted(channel, action, origin)
         if self._client().state == "connected":
