@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +83,9 @@ def _prompts(record: ConversationRecord) -> dict[str, str]:
     path = log_location()
     if path is None or not path.exists():
         return {}
-    store = LogStore(path, new_id())
-    try:
+    with closing(LogStore(path, new_id())) as store, suppress(AgentnbError):
         return {turn.id: turn.message.text for turn in store.load(record.session).chat.turns}
-    except AgentnbError:
-        return {}
-    finally:
-        store.close()
+    return {}
 
 
 _PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")

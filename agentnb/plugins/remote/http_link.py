@@ -68,7 +68,6 @@ class Failures:
         return self._of_system(error)
 
     def status(self, code: int, location: str | None = None) -> LinkFailed:
-        """Returns the failure for the HTTP status *code*."""
         if code in _REFUSED and self._variable is None:
             hint = "Set a variable to the token, and name it with token_variable."
             return LinkFailed(f"{self._host} wants a token (HTTP {code}).", hint)
@@ -86,7 +85,6 @@ class Failures:
         return LinkFailed(f"{self._host} answered with HTTP {code}.", "Its log may say why.")
 
     def too_long(self) -> LinkFailed:
-        """Returns the failure for a message that is too long."""
         return LinkFailed(f"{self._host} sent a message of more than {LONGEST >> 20} MiB.")
 
     def ended(self) -> LinkFailed:
