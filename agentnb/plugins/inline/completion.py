@@ -195,10 +195,7 @@ def _is_kernel_busy() -> bool:
     from agentnb.host.environment import current_environment
 
     environment = current_environment()
-    if environment.code_runner() is None:
-        return False
-    queue = environment.job_queue
-    return queue.is_main_thread_busy() and not queue.has_waiter
+    return environment.code_runner() is not None and environment.job_queue.is_kernel_busy
 
 
 def fitting(text: str, suffix: str) -> str:
