@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.client import AcpClient
+from agentnb.plugins.acp_agent.client import AcpClient, ignoring_refusal
 from agentnb.plugins.acp_agent.client_requests import ClientCapabilities, StopReason
 from agentnb.plugins.acp_agent.content import fields
 from agentnb.plugins.acp_agent.session import AcpSession, SessionExchange
@@ -101,7 +101,7 @@ class AcpReply(msgspec.Struct, kw_only=True):
 
     def leave(self, leftover: Coroutine[Any, Any, object]) -> None:
         """Let a coroutine clean up after a cancelled command, without delaying the answer."""
-        task = asyncio.ensure_future(_ignoring_refusal(leftover))
+        task = asyncio.ensure_future(ignoring_refusal(leftover))
         self._leftovers.add(task)
         task.add_done_callback(self._leftovers.discard)
 
@@ -144,8 +144,3 @@ def _reason(refused: RpcError) -> str:
     )
     text = f"{refused}: {details}" if isinstance(details, str) else str(refused)
     return f"{text.rstrip('.')} ({refused.code})"
-
-
-async def _ignoring_refusal(leftover: Coroutine[Any, Any, object]) -> None:
-    with suppress(RpcError, ConnectionError):
-        await leftover

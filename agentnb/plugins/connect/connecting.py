@@ -136,13 +136,7 @@ def connect(
     address, token, is_local = _address_of(url, token, insecure=insecure)
     tls = None if address.startswith("ws:") else ssl.create_default_context(cafile=certificate)
     host, frontend = current_host(), current_frontend()
-
-    values = host.environment.sources().values
-    look = {
-        each: setting_value.value
-        for each, setting_value in values.items()
-        if setting_value.setting.is_look and setting_value.source != "default"
-    }
+    look = host.environment.sources().look
     name = urlsplit(address).netloc
     begun = connect_host(host.loop, address, token, name=name, tls=tls, is_local=is_local, look=look)
     mirror, client = host.loop.submit(begun).result(OPEN_SECONDS)

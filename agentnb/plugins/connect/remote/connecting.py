@@ -37,11 +37,9 @@ class RemotePageService(PageService):
         host.snapshots_changed = self.delivery.kick
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """See :meth:`agentnb.server.service.PageService.carry_out`."""
         self._mirror.carry_out(channel, action, origin)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
-        """See :meth:`agentnb.server.service.PageService.carry_out_request`."""
         if (own := OWN.get(method.name)) is not None:
             return own(Asker(client_id, self._mirror, self), params)
         if method.name in LOCAL and method.function is not None:

@@ -82,10 +82,8 @@ class MirroredHost:
         self._changesets: dict[str, dict[str, str]] = {}
         self.names: ChannelNames = ChannelNames()
         self.form: HostForm = HostForm(self._began)
-        self.sessions: MirroredSessions = MirroredSessions(
-            self.root, self.names, self.form, client=lambda: self.client, forget=self._forget
-        )
-        self._unanswered = Unanswered(self.names, self.form, lambda: self.client, self._refuse)
+        self.sessions: MirroredSessions = MirroredSessions(self)
+        self._unanswered = Unanswered(self)
         self._older = OlderTurns(self)
 
     # --- what pages' common requests need (ChannelOwner) ---
@@ -193,7 +191,7 @@ class MirroredHost:
         if "serverSeq" in result:
             self.seen = int(result["serverSeq"])
         for uri in result.get("missing", ()):
-            self._forget(self.names.find(uri))
+            self.forget(self.names.find(uri))
         self.loop.spawn(self._catch_up())
         self._unanswered.send_again()
 
@@ -216,7 +214,7 @@ class MirroredHost:
             case "root/sessionSummaryChanged":
                 self.sessions.change(params.get("session"), params.get("changes"))
             case "root/sessionRemoved":
-                self._forget(self.names.find(str(params.get("session"))))
+                self.forget(self.names.find(str(params.get("session"))))
 
     def stands(self, state: LinkState, why: str) -> None:
         """Publish a new state of the connection."""
@@ -227,11 +225,9 @@ class MirroredHost:
 
     def _take(self, envelope: dict[str, Any]) -> None:
         try:
-            seq, uri, kind = (
-                int(envelope["serverSeq"]),
-                self.names.find(envelope["channel"]),
-                str(envelope["action"]["type"]),
-            )
+            seq = int(envelope["serverSeq"])
+            uri = self.names.find(envelope["channel"])
+            kind = str(envelope["action"]["type"])
         except (KeyError, TypeError, ValueError) as error:
             raise ProtocolError(f"The other host sent an action without {error}.") from error
         origin, reason = self._origin(envelope.get("origin")), envelope.get("rejectionReason")
@@ -282,7 +278,7 @@ class MirroredHost:
             case _:
                 return decode(ChangesetState, self.form.read(snapshot))
 
-    def _forget(self, uri: str | None) -> None:
+    def forget(self, uri: str | None) -> None:
         """Remove a channel that no longer exists on the other host."""
         if uri is None or uri == ROOT:
             return
@@ -310,9 +306,6 @@ class MirroredHost:
         self.names.theirs(channel)  # raises if there is none
         self.form.tell(action)
         self._unanswered.add(channel, action, origin)
-
-    def _refuse(self, channel: str, action: Action, origin: ActionOrigin, reason: str) -> None:
-        self.refuse(channel, action, origin, reason)
 
 
 def _session(state: SessionState, uri: str) -> SessionState:

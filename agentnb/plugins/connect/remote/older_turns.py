@@ -43,14 +43,12 @@ class OlderTurns:
         return replace(now, turns=(*before.turns[:at], *now.turns))
 
     def take(self, chat: Channel[ChatState], result: dict[str, Any]) -> None:
-        """Take the answer that brings older turns."""
         self.keep_cursor(chat.uri, result)
         known = {turn.id for turn in chat.state.turns}
         turns = [decode(Turn, each) for each in self._mirror.form.read(result)["turns"]]
         self._put(chat, tuple(turn for turn in turns if turn.id not in known))
 
     async def fetch(self, chat: Channel[ChatState]) -> None:
-        """Fetch the turns that are not here."""
         if self._mirror.form.is_ours:
             await self._fetch_by_turn(chat)
         else:
