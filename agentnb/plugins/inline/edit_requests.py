@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from agentnb.credentials import Credentials
+from agentnb.errors import UsageError
 from agentnb.kernel.output_text import fenced
 from agentnb.ports import Request
 from agentnb.state import (
@@ -245,7 +246,6 @@ async def _begin(host: Host) -> Conversation:
     """A new conversation with the default agent."""
     from agentnb.agent.catalog import TOUR, find
     from agentnb.agent.process import startable
-    from agentnb.errors import UsageError
 
     name = await host.default_agent.find()
     if not name or name == TOUR:
