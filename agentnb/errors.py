@@ -308,8 +308,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         >>> did_you_mean("alow", ["allow", "deny"])
         "Did you mean 'allow'? "
     """
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]!r}? " if close else ""
+    hint = ""
+    for close in difflib.get_close_matches(name, known, n=1):
+        hint = f"Did you mean {close!r}? "
+    return hint
 
 
 def unexpected(error: BaseException) -> str:

@@ -30,16 +30,14 @@ ANSWER_SECONDS = 10.0
 
 
 @contextlib.contextmanager
-def needs_websockets(what: str) -> Iterator[None]:
+def needs_websockets(*, message: str) -> Iterator[None]:
     """Turn the error that the package websockets cannot be imported into one that says what to do."""
     try:
         yield
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("websockets"):
             raise
-        raise NotOffered(
-            f"{what} needs the package websockets.", hint="Install it: pip install 'jupyter-agentnb[serve]'."
-        ) from error
+        raise NotOffered(message, hint="Install it: pip install 'jupyter-agentnb[serve]'.") from error
 
 
 class Pairing(NamedTuple):
@@ -245,7 +243,7 @@ def serve(
         ...     server.address
         'ws://127.0.0.1:40123/'
     """
-    with needs_websockets("Serving"):
+    with needs_websockets(message="Serving needs the package websockets."):
         from agentnb.server.websocket.serving import start
     tls = _tls(certificate, key)
     if tls is None and not insecure and not is_loopback(host):

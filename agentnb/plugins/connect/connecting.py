@@ -131,7 +131,7 @@ def connect(
         >>> remote.sessions[0].title  # doctest: +SKIP
         'Fit the curve'
     """
-    with needs_websockets("Connecting"):
+    with needs_websockets(message="Connecting needs the package websockets."):
         from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
     address, token, is_local = _address_of(url, token, insecure=insecure)
     tls = None if address.startswith("ws:") else ssl.create_default_context(cafile=certificate)

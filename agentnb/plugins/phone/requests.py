@@ -68,7 +68,7 @@ class UnpairResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def _current() -> PhonePairing | None:
     from agentnb.api.serving import needs_websockets
 
-    with needs_websockets("A phone"):
+    with needs_websockets(message="A phone needs the package websockets."):
         from agentnb.plugins.phone.pairing import current_pairing
     return current_pairing()
 
