@@ -49,7 +49,11 @@ Every message says what happened, to what, and what to do next.
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class AgentnbError(Exception):
@@ -295,6 +299,19 @@ class UsageError(AgentnbError):
 
 class UnknownMention(UsageError):
     """``@name`` in a prompt names no variable, file or cell."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Returns the beginning of a hint that names the closest of *known*; empty if none is close.
+
+    Example:
+        >>> did_you_mean("alow", ["allow", "deny"])
+        "Did you mean 'allow'? "
+    """
+    hint = ""
+    for close in difflib.get_close_matches(name, known, n=1):
+        hint = f"Did you mean {close!r}? "
+    return hint
 
 
 def unexpected(error: BaseException) -> str:

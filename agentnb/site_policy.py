@@ -5,7 +5,6 @@ Every file counts, and each can only tighten the policy. A file that cannot be u
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shlex
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from agentnb.errors import PolicyError
+from agentnb.errors import PolicyError, did_you_mean
 from agentnb.folders import config_folder
 from agentnb.toml_file import key_line, parsed
 
@@ -290,9 +289,8 @@ class _Reader:
     def _known(self, data: dict[str, Any], keys: tuple[str, ...], table: str) -> None:
         for key in data:
             if key not in keys:
-                close = difflib.get_close_matches(key, keys, n=1)
-                guess = f"Did you mean {close[0]!r}? " if close else ""
-                self._fail(key, table, f"{key!r} is not known", f"{guess}It can be {', '.join(keys)}.")
+                hint = f"{did_you_mean(key, keys)}It can be {', '.join(keys)}."
+                self._fail(key, table, f"{key!r} is not known", hint)
 
     def _table(self, value: Any, name: str, table: str) -> dict[str, Any]:
         if not isinstance(value, dict):

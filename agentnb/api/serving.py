@@ -14,7 +14,7 @@ from agentnb.host import current_host
 from agentnb.server.comm.frontend import current_frontend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from typing_extensions import Self
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 
 ANSWER_SECONDS = 10.0
 """The most seconds that the host's thread takes to start or stop serving or pairing."""
+
+
+@contextlib.contextmanager
+def needs_websockets(*, message: str) -> Iterator[None]:
+    """Turn the error that the package websockets cannot be imported into one that says what to do."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("websockets"):
+            raise
+        raise NotOffered(message, hint="Install it: pip install 'jupyter-agentnb[serve]'.") from error
 
 
 class Pairing(NamedTuple):
@@ -232,14 +243,8 @@ def serve(
         ...     server.address
         'ws://127.0.0.1:40123/'
     """
-    try:
+    with needs_websockets(message="Serving needs the package websockets."):
         from agentnb.server.websocket.serving import start
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("websockets"):
-            raise
-        raise NotOffered(
-            "Serving needs the package websockets.", hint="Install it: pip install 'jupyter-agentnb[serve]'."
-        ) from error
     tls = _tls(certificate, key)
     if tls is None and not insecure and not is_loopback(host):
         raise UsageError(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from agentnb.budget import read_budget
-from agentnb.errors import UsageError
+from agentnb.errors import UsageError, did_you_mean
 
 Kind: TypeAlias = Literal["switch", "choice", "number", "text", "folder", "agent", "names", "servers"]
 """The kind of a value: true or false; one of several texts; a number from 0; a text; a folder's path; an agent's name;
@@ -99,9 +98,7 @@ def _wrong(setting: Setting, value: Any) -> str | None:
     if kind == "choice":
         if isinstance(value, str) and value in setting.choices:
             return None
-        close = difflib.get_close_matches(str(value), setting.choices, n=1)
-        guess = f"Did you mean {close[0]!r}? " if close else ""
-        return f"{guess}It must be one of {', '.join(map(repr, setting.choices))}."
+        return f"{did_you_mean(str(value), setting.choices)}It must be one of {', '.join(map(repr, setting.choices))}."
     if kind == "names":
         is_list = isinstance(value, (list, tuple)) and all(_is_line(each) and each.strip() for each in value)
         return None if is_list else "It must be a list of names."

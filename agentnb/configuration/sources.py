@@ -186,6 +186,13 @@ class Sources(msgspec.Struct, frozen=True):
         freedom: Mode = self["freedom"].value
         return freedom if permissions == "ask" else permissions
 
+    @property
+    def look(self) -> dict[str, Any]:
+        """The values of the appearance settings that are set, by name."""
+        return {
+            name: each.value for name, each in self.values.items() if each.setting.is_look and each.source != "default"
+        }
+
     def grouped(self) -> Iterator[tuple[str, list[SettingValue]]]:
         for group, title in GROUPS.items():
             settings = [each for each in self.values.values() if each.setting.group == group]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import msgspec
 
 from agentnb.configuration.setting import Setting
-from agentnb.errors import UsageError
+from agentnb.errors import UsageError, did_you_mean
 from agentnb.policy.keys import FILE_KEYS, Key
 
 GROUPS: dict[str, str] = {
@@ -486,9 +485,8 @@ SETTINGS: dict[str, Setting] = {
 def setting(name: str) -> Setting:
     if name in SETTINGS:
         return SETTINGS[name]
-    close = difflib.get_close_matches(str(name), SETTINGS, n=1)
-    guess = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"There is no setting {str(name)!r:.100}.", hint=f"{guess}`agentnb settings` lists them.")
+    hint = f"{did_you_mean(str(name), SETTINGS)}`agentnb settings` lists them."
+    raise UsageError(f"There is no setting {str(name)!r:.100}.", hint=hint)
 
 
 def is_wider(which: Setting, before: Any, after: Any) -> bool:

@@ -216,14 +216,9 @@ class Host:
     def take_settings(self) -> None:
         """Tell every page its appearance settings, and the agents and their order, if they have changed."""
         sources = self.environment.sources()
-        look = {
-            name: each.value
-            for name, each in sources.values.items()
-            if each.setting.is_look and each.source != "default"
-        }
         config = self.root.state.config
-        if config is not None and config.values.get(LOOK, {}) != look:
-            self.root.accept(RootConfigChanged(config={LOOK: look}))
+        if config is not None and config.values.get(LOOK, {}) != sources.look:
+            self.root.accept(RootConfigChanged(config={LOOK: sources.look}))
         if config is not None and config.values.get(SITE) != _of_site().get(SITE):
             self.root.accept(RootConfigChanged(config={SITE: _of_site().get(SITE)}))
         self.take_agents(self.root.state.agents, sources)

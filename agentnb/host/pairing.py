@@ -293,9 +293,7 @@ class KernelPairing:
 
     @property
     def is_kernel_busy(self) -> bool:
-        """True if the main thread is running a cell that does not wait for a turn."""
-        job_queue = self._host.environment.job_queue
-        return job_queue.is_main_thread_busy() and not job_queue.has_waiter
+        return self._host.environment.job_queue.is_kernel_busy
 
     async def start(self, origin: ActionOrigin | None = None) -> None:
         """Let programs connect; no effect if they already may."""

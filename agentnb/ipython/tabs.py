@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
-from agentnb.errors import UnknownSession, UsageError
+from agentnb.errors import UnknownSession, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from agentnb.api.session import Session
@@ -57,9 +56,7 @@ class Tabs:
         if wanted is None:
             raise UnknownSession("No tab is open yet.", hint="`%agent Hello` opens one.")
         if wanted not in tabs:
-            close = difflib.get_close_matches(wanted, tabs, n=1)
-            guess = f"Did you mean {close[0]!r}? " if close else ""
-            hint = f"{guess}Open tabs: {', '.join(tabs) or 'none'}."
+            hint = f"{did_you_mean(wanted, tabs)}Open tabs: {', '.join(tabs) or 'none'}."
             raise UnknownSession(f"No tab is called {wanted!r}.", hint=hint)
         return tabs[wanted]
 

@@ -168,6 +168,11 @@ class JobQueue:
             return any(isinstance(each, _Waiter) for each in self._stack)
 
     @property
+    def is_kernel_busy(self) -> bool:
+        """True if the main thread is running a cell that does not wait for a turn."""
+        return self.is_main_thread_busy() and not self.has_waiter
+
+    @property
     def is_running_job(self) -> bool:
         """True if the caller itself runs as one of these jobs."""
         return bool(_owners.get())

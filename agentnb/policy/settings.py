@@ -5,7 +5,6 @@ An error is reported with file, line and key; until it is fixed, everything asks
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ import msgspec
 from agentnb import site_policy
 from agentnb.agent.confinement import EVERY, Confining, checked_confining, tighter
 from agentnb.budget import Limit, read_budget
-from agentnb.errors import PolicyError, UsageError
+from agentnb.errors import PolicyError, UsageError, did_you_mean
 from agentnb.folders import home
 from agentnb.policy.keys import FILE_KEYS, RULE_KEYS, TABLES, CellReview, Freedom, Key, lowest
 from agentnb.policy.rules import AccessRule, InForce
@@ -155,9 +154,8 @@ class _Reader:
                 hint = "It belongs in the site's file; `agentnb site-policy` says where that is."
                 self._fail(key, table, "[site] is for the administrator", hint)
             if key not in keys:
-                close = difflib.get_close_matches(key, keys, n=1)
-                guess = f"Did you mean {close[0]!r}? " if close else ""
-                self._fail(key, table, f"{key!r} is not known", f"{guess}It can be {', '.join(keys)}.")
+                hint = f"{did_you_mean(key, keys)}It can be {', '.join(keys)}."
+                self._fail(key, table, f"{key!r} is not known", hint)
 
     def listed(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         rules: Any = data.get("rule", [])
@@ -268,9 +266,7 @@ class _Reader:
 
     def _choice(self, value: Any, key: Key, table: str) -> Any:
         if value not in key.choices:
-            close = difflib.get_close_matches(str(value), key.choices, n=1)
-            guess = f"Did you mean {close[0]!r}? " if close else ""
-            hint = f"{guess}It can be {', '.join(map(repr, key.choices))}."
+            hint = f"{did_you_mean(str(value), key.choices)}It can be {', '.join(map(repr, key.choices))}."
             self._fail(key.name, table, f"{key.name!r} is {value!r}", hint)
         return value
 

@@ -154,11 +154,8 @@ class Rehearsals:
             return
         if subject.kind == "command" and rank(question.verdict.severity) >= rank("high"):
             return
-        queue = self._environment.job_queue
-        if subject.kind == "code":
-            busy = queue.is_main_thread_busy() and not queue.has_waiter
-            if busy or not self._can_copy_kernel():
-                return
+        if subject.kind == "code" and (self._environment.job_queue.is_kernel_busy or not self._can_copy_kernel()):
+            return
         self._begin(question, subject, AUTO_SECONDS, AUTO_PATIENCE)
 
     def can(self, request: PolicyRequest) -> bool:

@@ -179,9 +179,8 @@ class AcpAgent(Generic[_S]):
         if session.running:
             raise _running(params.session_id)
         reply, turn = self.answer(session, blocks)
-        session.start(turn)
         try:
-            await session.finished()
+            await session.run(turn)
         finally:
             if session.session_id not in self._deleted:
                 self._store.save(session.record())

@@ -6,6 +6,7 @@ import asyncio
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from msgspec import Meta, ValidationError
@@ -203,6 +204,12 @@ class _Cancelled(Acp, tag_field="outcome", tag="cancelled"):
 
 class _Permission(Acp):
     outcome: _Selected | _Cancelled
+
+
+async def ignoring_refusal(request: Awaitable[object]) -> None:
+    """Wait for a request that cleans up: whether the client refuses it or has left makes no difference."""
+    with suppress(RpcError, ConnectionError):
+        await request
 
 
 def _text(answer: Any, name: str) -> str:

@@ -25,12 +25,10 @@ LONGEST_OUTPUT = 64 * 1024
 
 
 def can_read(reply: AcpReply) -> bool:
-    """True if the client reads files."""
     return bool(reply.capabilities.fs and reply.capabilities.fs.read_text_file)
 
 
 def can_write(reply: AcpReply) -> bool:
-    """True if the client writes files."""
     return bool(reply.capabilities.fs and reply.capabilities.fs.write_text_file)
 
 

@@ -67,7 +67,6 @@ def read_params(kind: type[T], params: object) -> T:
 
 
 def invalid_params(details: str) -> RpcError:
-    """Returns the error for invalid parameters."""
     return RpcError(INVALID_PARAMS, "Invalid params", {"details": details})
 
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from agentnb.plugins.acp_agent.client import ignoring_refusal
 from agentnb.plugins.acp_agent.client_requests import StdioServer
 from agentnb.rpc import MCP_CLIENT, Connection
 from agentnb.rpc_message import RpcError
@@ -93,7 +94,8 @@ async def reached(server: McpServer, cwd: Path, client: AcpClient) -> AsyncItera
         await over_acp.greet(client.name)
         yield over_acp
     finally:
-        await asyncio.shield(asyncio.ensure_future(_disconnect(client, name)))
+        disconnecting = ignoring_refusal(client.ask("mcp/disconnect", {"connectionId": name}))
+        await asyncio.shield(asyncio.ensure_future(disconnecting))
 
 
 def _over_acp(client: AcpClient, connection: str) -> McpClient:
@@ -104,11 +106,6 @@ def _over_acp(client: AcpClient, connection: str) -> McpClient:
         lambda method, params: client.ask("mcp/message", message(method, params=params)),
         lambda method: client.notify("mcp/message", message(method)),
     )
-
-
-async def _disconnect(client: AcpClient, name: str) -> None:
-    with contextlib.suppress(RpcError, ConnectionError):
-        await client.ask("mcp/disconnect", {"connectionId": name})
 
 
 @contextlib.asynccontextmanager

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agentnb.plugins.acp_agent.client import AcpClient
+from agentnb.plugins.acp_agent.client import AcpClient, ignoring_refusal
 from agentnb.plugins.acp_agent.client_requests import ClientCapabilities, StopReason
 from agentnb.plugins.acp_agent.content import fields
 from agentnb.plugins.acp_agent.session import AcpSession, SessionExchange
@@ -101,7 +101,7 @@ class AcpReply(msgspec.Struct, kw_only=True):
 
     def leave(self, leftover: Coroutine[Any, Any, object]) -> None:
         """Let a coroutine clean up after a cancelled command, without delaying the answer."""
-        task = asyncio.ensure_future(_ignoring_refusal(leftover))
+        task = asyncio.ensure_future(ignoring_refusal(leftover))
         self._leftovers.add(task)
         task.add_done_callback(self._leftovers.discard)
 
@@ -114,12 +114,20 @@ class AcpToolCall(msgspec.Struct, frozen=True):
     title: str
     kind: ToolKind
 
-    async def update(self, status: ToolCallStatus, *, content: Any = None, kept: Any = None, **more: object) -> None:
+    async def update(
+        self,
+        status: ToolCallStatus,
+        *,
+        title: str | None = None,
+        content: Any = None,
+        kept: Any = None,
+        raw_output: object = None,
+    ) -> None:
         """Change the status; *kept* replaces *content* when the session is loaded again."""
 
         def progress(contents: Any) -> Update:
-            changed = {"title": more.get("title"), "status": status, "content": contents}
-            return update("tool_call_update", tool_call_id=self.tool_id, **changed, raw_output=more.get("raw_output"))
+            changed = {"title": title, "status": status, "content": contents}
+            return update("tool_call_update", tool_call_id=self.tool_id, **changed, raw_output=raw_output)
 
         self.reply.exchange.add(msgspec.to_builtins(progress(kept or content)))
         await self.reply.tell(progress(content))
@@ -136,8 +144,3 @@ def _reason(refused: RpcError) -> str:
     )
     text = f"{refused}: {details}" if isinstance(details, str) else str(refused)
     return f"{text.rstrip('.')} ({refused.code})"
-
-
-async def _ignoring_refusal(leftover: Coroutine[Any, Any, object]) -> None:
-    with suppress(RpcError, ConnectionError):
-        await leftover

@@ -163,21 +163,10 @@ class AcpSession(msgspec.Struct):
     def running(self) -> bool:
         return self._turn is not None
 
-    def start(self, turn: Coroutine[Any, Any, None]) -> None:
-        """Run a turn as a task, so that `cancel` can end it at any point."""
+    async def run(self, turn: Coroutine[Any, Any, None]) -> None:
+        """Run a turn as a task, so that `cancel` can end it at any point; it then ends like any other."""
         self.cancelled = False
         self._turn = asyncio.create_task(turn)
-
-    def cancel(self) -> None:
-        """Cancel the running turn, if any."""
-        if self._turn:
-            self.cancelled = True
-            self._turn.cancel()
-
-    async def finished(self) -> None:
-        """Wait for the end of the turn; one that the client cancelled ends like any other."""
-        if self._turn is None:
-            return
         try:
             await self._turn
         except asyncio.CancelledError:
@@ -185,6 +174,12 @@ class AcpSession(msgspec.Struct):
                 raise
         finally:
             self._turn = None
+
+    def cancel(self) -> None:
+        """Cancel the running turn, if any."""
+        if self._turn:
+            self.cancelled = True
+            self._turn.cancel()
 
     @property
     def name(self) -> str | None:

@@ -22,11 +22,17 @@ def text_chunk(text: str, kind: ChunkKind = "agent_message_chunk", message_id: s
 
 
 def select(
-    option_id: str, name: str, description: str, current_value: str, options: object, **more: object
+    option_id: str,
+    name: str,
+    description: str,
+    current_value: str,
+    options: object,
+    *,
+    category: str | None = None,
+    meta: object = None,
 ) -> dict[str, Any]:
     """Returns a config option with values to choose from."""
     values = fields(current_value=current_value, options=options, id=option_id, name=name, description=description)
-    category, meta = more.get("category"), more.get("_meta")
     return {**values, **fields(category=category, type="select", _meta=meta)}
 
 

@@ -7,9 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentnb.api.columns import html, lines, on_one_line, shortened
-from agentnb.api.unattended import is_watched
+from agentnb.api.unattended import current_shell, is_watched
 from agentnb.plugins.branches.branch import counted
-from agentnb.plugins.map.progress import current_shell, has_widgets, show_in_cell
+from agentnb.plugins.map.progress import has_widgets, show_in_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,10 @@ import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from agentnb.api.serving import is_loopback
-from agentnb.errors import AgentnbError, NotOffered, UsageError
+from agentnb.api.serving import is_loopback, needs_websockets
+from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.server.comm.frontend import current_frontend
-from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,36 +131,25 @@ def connect(
         >>> remote.sessions[0].title  # doctest: +SKIP
         'Fit the curve'
     """
-    try:
+    with needs_websockets(message="Connecting needs the package websockets."):
         from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("websockets"):
-            raise
-        raise NotOffered(
-            "Connecting needs the package websockets.", hint="Install it: pip install 'jupyter-agentnb[serve]'."
-        ) from error
     address, token, is_local = _address_of(url, token, insecure=insecure)
     tls = None if address.startswith("ws:") else ssl.create_default_context(cafile=certificate)
     host, frontend = current_host(), current_frontend()
-    address_without_query = address.partition("?")[0]
-
-    values = host.environment.sources().values
-    look = {
-        each: setting_value.value
-        for each, setting_value in values.items()
-        if setting_value.setting.is_look and setting_value.source != "default"
-    }
+    look = host.environment.sources().look
     name = urlsplit(address).netloc
     begun = connect_host(host.loop, address, token, name=name, tls=tls, is_local=is_local, look=look)
     mirror, client = host.loop.submit(begun).result(OPEN_SECONDS)
     model, _ = frontend.connect(lambda send: RemotePageService(mirror, send))
-    remote = Remote(mirror, client, model, address_without_query)
+    remote = Remote(mirror, client, model, address.partition("?")[0])
     atexit.register(remote.close)
     return remote
 
 
 def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, str, bool]:
     """Returns the address without our token, the token, and True if the address is on this machine."""
+    from agentnb.server.websocket.access import TOKEN, TOKEN_BEHIND_PROXY, TOKEN_OF_VSCODE
+
     try:
         parts = urlsplit(url)
         name = parts.hostname

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from agentnb.log.store import LogStore
 from agentnb.plugins.export.document import Document, DocumentEntry
 from agentnb.state import (
     Action,
-    ActiveTurn,
     ChatState,
     ChatToolCallConfirmed,
     ChatTurnComplete,
@@ -51,14 +51,11 @@ def of_session(name: str) -> Document | None:
     path = log_location()
     if path is None or not path.exists() or not _ID.fullmatch(name):
         return None
-    store = LogStore(path, new_id())
-    try:
+    with closing(LogStore(path, new_id())) as store:
         sessions = store.named(name)
         if len(sessions) > 1:
             raise UnknownSession(f"Several sessions' ids begin with {name!r}.", hint="Enter more of the id.")
         stored = store.load(sessions[0].uri) if sessions else None
-    finally:
-        store.close()
     return None if stored is None else document_of(stored)
 
 
@@ -107,9 +104,7 @@ class Replayed:
             resource="cassette:/chat", title="", status=SessionStatus.IDLE, modified_at=epoch, turns=()
         )
 
-    def turn(
-        self, turn_id: str, exchange: RecordedExchange, marks: SessionMarks
-    ) -> tuple[Turn | ActiveTurn | None, str | None]:
+    def turn(self, turn_id: str, exchange: RecordedExchange, marks: SessionMarks) -> tuple[Turn | None, str | None]:
         """Returns the final state of one turn, and why it ended."""
         message = Message(text="…", origin=MessageOrigin(kind="user"))
         self._take(ChatTurnStarted(turn_id=turn_id, message=message, time=0))
@@ -124,8 +119,7 @@ class Replayed:
                 input_tokens=_count(usage.get("inputTokens")), output_tokens=_count(usage.get("outputTokens"))
             )
             self._take(ChatUsage(turn_id=turn_id, usage=counts, time=0))
-        if self.state.active_turn is not None:
-            self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
+        self._take(ChatTurnComplete(turn_id=turn_id, stop_reason=stop_reason, time=0))
         return find_finished_turn(self.state, turn_id), stop_reason
 
     def _event(self, turn_id: str, event: WireEvent, marks: SessionMarks, calls: dict[int, str]) -> None:

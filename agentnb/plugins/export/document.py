@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+_HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error", "text": ""}
+
 
 class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["text", "code", "prompt", "answer", "output", "error"]
@@ -14,6 +16,11 @@ class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     tab: str | None = None
     images: tuple[str, ...] = ()
     stop_reason: str | None = None
+
+    @property
+    def head(self) -> str:
+        """Returns what stands above the entry: its kind, the agent and the tab; empty for text of the document."""
+        return " · ".join(word for word in (_HEADS[self.kind], self.agent, self.tab) if word)
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from agentnb.plugins.export.document import Document, DocumentEntry
 
 
-_HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error"}
-
-
 def exported(document: Document, form: str) -> str:
     document = _without_credentials(document)
     if form in FORMS:
@@ -67,9 +64,8 @@ def as_markdown(document: Document) -> str:
     """Returns one Markdown file: prose and answers as they are, everything else in code blocks."""
     blocks = [] if document.is_headed else [f"# {harmless_line(document.title)}"]
     for entry in document.entries:
-        about = " · ".join(word for word in (_HEADS.get(entry.kind), entry.agent, entry.tab) if word)
-        if about:
-            blocks.append(f"**{harmless_line(about)}**")
+        if entry.head:
+            blocks.append(f"**{harmless_line(entry.head)}**")
         blocks.append(_block(entry))
         blocks += [f"![]({uri})" for uri in entry.images]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -77,8 +73,7 @@ def as_markdown(document: Document) -> str:
 
 def as_jsonl(document: Document) -> str:
     """Returns JSON lines, one per entry."""
-    rows: list[Any] = [msgspec.to_builtins(entry) for entry in document.entries]
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json.dumps(msgspec.to_builtins(entry), ensure_ascii=False) + "\n" for entry in document.entries)
 
 
 def as_notebook(document: Document) -> str:

@@ -26,7 +26,6 @@ _ALLOWED = re.compile(
 )
 _TAG = re.compile(r"<[^<>]*>|[^<]+|<")
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")
-_HEADS = {"prompt": "Prompt", "answer": "Answer", "code": "Code", "output": "Output", "error": "Error", "text": ""}
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _REFERENCE = re.compile(r"&lt;|&#[0-9]{1,7};")
 _VOID = ("br", "hr")
@@ -60,8 +59,7 @@ def text(words: str) -> str:
 
 def entry_html(entry: DocumentEntry) -> str:
     """Returns an entry as inert HTML."""
-    about = " · ".join(word for word in (_HEADS[entry.kind], entry.agent, entry.tab) if word)
-    head = f'<p class="head">{text(about)}</p>' if about else ""
+    head = f'<p class="head">{text(entry.head)}</p>' if entry.head else ""
     is_prose = entry.kind in ("text", "answer")
     body = (
         markdown(entry.source) if is_prose else f"<pre><code>{text(entry.source)}</code></pre>" if entry.source else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,13 +66,14 @@ def _row(record: ConversationRecord) -> tuple[str, ...]:
 
 def _differ(path: Path, record: ConversationRecord) -> Callable[[str, PathChange], str]:
     """Returns a function for the diff of a file, or why there is none; the store is opened once, on first use."""
-    opened: list[ChangeStore] = []
+
+    @cache
+    def store() -> ChangeStore:
+        return ChangeStore(path.parents[1], Path(record.workspace), is_sensitive=lambda _: True)
 
     def diff(name: str, change: PathChange) -> str:
         try:
-            if not opened:
-                opened.append(ChangeStore(path.parents[1], Path(record.workspace), is_sensitive=lambda _: True))
-            return opened[0].diff(change).rstrip("\n")
+            return store().diff(change).rstrip("\n")
         except AgentnbError as error:
             return f"{name}: {error}"
 
@@ -82,13 +85,9 @@ def _prompts(record: ConversationRecord) -> dict[str, str]:
     path = log_location()
     if path is None or not path.exists():
         return {}
-    store = LogStore(path, new_id())
-    try:
+    with closing(LogStore(path, new_id())) as store, suppress(AgentnbError):
         return {turn.id: turn.message.text for turn in store.load(record.session).chat.turns}
-    except AgentnbError:
-        return {}
-    finally:
-        store.close()
+    return {}
 
 
 _PROMPT = re.compile(r"^\s*(?:[\w.]+\s*=\s*)?%{1,2}agent(?:\s|$)")

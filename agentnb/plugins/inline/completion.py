@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from agentnb.credentials import Credentials
+from agentnb.credentials import HIDDEN, Credentials
+from agentnb.errors import AgentnbError
 from agentnb.kernel.output_text import masked
 from agentnb.ports import Request
 
@@ -152,8 +153,6 @@ _running = _Running()
 
 async def complete(params: CompleteParams) -> CompletionResult:
     """Request a completion from the model or the agent that the settings name."""
-    from agentnb.errors import AgentnbError
-
     ask = _source()
     if ask is None or _is_kernel_busy():
         return CompletionResult()
@@ -195,16 +194,11 @@ def _is_kernel_busy() -> bool:
     from agentnb.host.environment import current_environment
 
     environment = current_environment()
-    if environment.code_runner() is None:
-        return False
-    queue = environment.job_queue
-    return queue.is_main_thread_busy() and not queue.has_waiter
+    return environment.code_runner() is not None and environment.job_queue.is_kernel_busy
 
 
 def fitting(text: str, suffix: str) -> str:
     """Returns *text* in the form to show: bounded, and without what already follows the cursor."""
-    from agentnb.credentials import HIDDEN
-
     if HIDDEN in text:  # the model repeats the mark of a hidden credential
         return ""
     lines = text[:LONGEST_COMPLETION].splitlines(keepends=True)[:MOST_LINES]

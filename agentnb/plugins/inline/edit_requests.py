@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from agentnb.credentials import Credentials
+from agentnb.errors import UsageError
 from agentnb.kernel.output_text import fenced
 from agentnb.ports import Request
 from agentnb.state import (
@@ -20,6 +21,7 @@ from agentnb.state import (
     ToolCallCancelledState,
     ToolCallCompletedState,
     ToolCallResponsePart,
+    find_finished_turn,
 )
 
 if TYPE_CHECKING:
@@ -244,7 +246,6 @@ async def _begin(host: Host) -> Conversation:
     """A new conversation with the default agent."""
     from agentnb.agent.catalog import TOUR, find
     from agentnb.agent.process import startable
-    from agentnb.errors import UsageError
 
     name = await host.default_agent.find()
     if not name or name == TOUR:
@@ -280,13 +281,12 @@ async def _another(conversation: Conversation, params: CellEditedParams, changed
 
 
 def _outcome(conversation: Conversation, params: CellEditedParams) -> EditedResult:
-
     chat = conversation.chat.state
     if conversation.channels.queued(params.turn_id) is not None:
         return EditedResult(state="waiting")
     if chat.active_turn is not None and chat.active_turn.id == params.turn_id:
         return EditedResult(state="working")
-    turn = next((each for each in reversed(chat.turns) if each.id == params.turn_id), None)
+    turn = find_finished_turn(chat, params.turn_id)
     if turn is None:
         return EditedResult(state="cancelled")
     decided = is_decided(turn, params.cell_id)

@@ -178,7 +178,7 @@ class ModelChoice:
         ]
         options = groups if len(groups) > 1 else groups[0]["options"]
         about = f"The model that answers. {self._lookup.progress}".strip()
-        return [select(MODEL, "Model", about, current, options, category=MODEL, _meta=_warning(model))]
+        return [select(MODEL, "Model", about, current, options, category=MODEL, meta=_warning(model))]
 
     def choose(self, session: LocalSession, option_id: str, value: str | bool) -> None:
         if option_id != MODEL:

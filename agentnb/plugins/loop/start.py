@@ -10,7 +10,7 @@ import msgspec
 
 from agentnb.api.arguments import check_text
 from agentnb.api.configured import default_agent
-from agentnb.api.unattended import follow_work, is_watched
+from agentnb.api.unattended import current_shell, follow_work, is_watched
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.plugins.branches.kernel_copy import cannot_fork
@@ -19,7 +19,7 @@ from agentnb.plugins.loop.ledger import Ledger, LoopSpec, html_of, this_process
 from agentnb.plugins.loop.limits import LoopLimits, budget_text, check_limits, is_count, read_until
 from agentnb.plugins.loop.loop import Loop
 from agentnb.plugins.loop.loop_run import LoopRun
-from agentnb.plugins.map.progress import Paced, current_shell, show_in_cell
+from agentnb.plugins.map.progress import Paced, show_in_cell
 from agentnb.plugins.map.start import dask_missing
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentnb.api.columns import html, on_one_line
-from agentnb.api.unattended import is_watched
+from agentnb.api.unattended import current_shell, is_watched
 from agentnb.errors import AgentnbError
 
 if TYPE_CHECKING:
@@ -145,12 +145,6 @@ class Paced:
                 self._show()
                 took = time.monotonic() - began
                 self._next = began + max(_PAUSE_SECONDS, took / _SHARE)
-
-
-def current_shell() -> Any:
-    """Returns the IPython shell; None outside IPython."""
-    get = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return get() if get is not None else None
 
 
 class ShownWork(Protocol):

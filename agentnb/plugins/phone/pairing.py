@@ -28,15 +28,7 @@ MEMORY = "phone"
 
 
 class PhonePairing:
-    """The phones of one kernel. Runs on the host's thread.
-
-    Args:
-        host: The host that they answer for.
-        listener: The listener that they connect to.
-        way: How they reach it.
-        port: Its port.
-        code_seconds: How long an unused code stays valid, in seconds.
-    """
+    """The phones of one kernel. Runs on the host's thread."""
 
     def __init__(self, host: Host, listener: WebSocketListener, way: Way, port: int, code_seconds: float) -> None:
         self.way = way

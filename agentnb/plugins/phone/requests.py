@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agentnb.errors import NotOffered
 from agentnb.plugins.phone.addresses import LOOPBACK, network_addresses, wanted_way
 from agentnb.ports import Request
 
@@ -67,13 +66,10 @@ class UnpairResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def _current() -> PhonePairing | None:
-    try:
+    from agentnb.api.serving import needs_websockets
+
+    with needs_websockets(message="A phone needs the package websockets."):
         from agentnb.plugins.phone.pairing import current_pairing
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("websockets"):
-            raise
-        message = "A phone needs the package websockets."
-        raise NotOffered(message, hint="Install it: pip install 'jupyter-agentnb[serve]'.") from error
     return current_pairing()
 
 

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import ssl
-from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from agentnb.acp.peer import Output, read_input
@@ -16,26 +15,8 @@ from agentnb.credentials import HIDDEN
 from agentnb.plugins.remote.http_link import Failures, HttpLink, LinkFailed, WebSocketLink
 from agentnb.rpc_message import Lines
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
 _CLOSE_SECONDS = 2.0
 _NEWLINES = bytes.maketrans(b"\r\n", b"  ")  # JSON has them only between values
-
-
-class Link(Protocol):
-    """A connection to an agent."""
-
-    async def open(self) -> None:
-        """Connect."""
-
-    async def send(self, message: bytes) -> None:
-        """Send one message."""
-
-    def messages(self) -> AsyncIterator[bytes]: ...
-
-    async def close(self) -> None:
-        """Disconnect."""
 
 
 def main(url: str, token: str | None, variable: str | None) -> int:
@@ -53,7 +34,7 @@ def main(url: str, token: str | None, variable: str | None) -> int:
     return OK
 
 
-def _link(url: str, token: str | None, failures: Failures) -> Link:
+def _link(url: str, token: str | None, failures: Failures) -> WebSocketLink | HttpLink:
     parts = urlsplit(url)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     context = ssl.create_default_context() if parts.scheme in {"wss", "https"} else None
@@ -63,7 +44,7 @@ def _link(url: str, token: str | None, failures: Failures) -> Link:
     return HttpLink(url, headers, context, failures, is_here=at_home)
 
 
-async def _carry(link: Link) -> None:
+async def _carry(link: WebSocketLink | HttpLink) -> None:
     lines: asyncio.Queue[bytes | None] = asyncio.Queue()
     framing, has_room = Lines(), asyncio.Event()
     has_room.set()

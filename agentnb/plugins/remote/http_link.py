@@ -68,7 +68,6 @@ class Failures:
         return self._of_system(error)
 
     def status(self, code: int, location: str | None = None) -> LinkFailed:
-        """Returns the failure for the HTTP status *code*."""
         if code in _REFUSED and self._variable is None:
             hint = "Set a variable to the token, and name it with token_variable."
             return LinkFailed(f"{self._host} wants a token (HTTP {code}).", hint)
@@ -86,7 +85,6 @@ class Failures:
         return LinkFailed(f"{self._host} answered with HTTP {code}.", "Its log may say why.")
 
     def too_long(self) -> LinkFailed:
-        """Returns the failure for a message that is too long."""
         return LinkFailed(f"{self._host} sent a message of more than {LONGEST >> 20} MiB.")
 
     def ended(self) -> LinkFailed:
@@ -139,7 +137,9 @@ class _Connect(connect):
 
 
 class WebSocketLink:
-    """See :class:`agentnb.plugins.remote.bridge.Link`."""
+    """A connection to an agent over WebSocket."""
+
+    _socket: ClientConnection
 
     def __init__(self, url: str, headers: Mapping[str, str], context: ssl.SSLContext | None, *, is_here: bool) -> None:
         self._connect = _Connect(
@@ -153,19 +153,17 @@ class WebSocketLink:
             ping_timeout=PING_SECONDS,
             close_timeout=1.0,
         )
-        self._socket: ClientConnection | None = None
 
     async def open(self) -> None:
         self._socket = await self._connect
 
     async def send(self, message: bytes) -> None:
-        if self._socket is not None:
-            await self._socket.send(message, text=True)
+        await self._socket.send(message, text=True)
 
     async def messages(self) -> AsyncIterator[bytes]:
         """Yields messages until the other side ends the connection. Binary frames are not part of the protocol."""
         try:
-            while self._socket is not None:
+            while True:
                 message = await self._socket.recv()
                 if isinstance(message, str):
                     yield message.encode()
@@ -173,8 +171,7 @@ class WebSocketLink:
             return
 
     async def close(self) -> None:
-        if self._socket is not None:
-            await self._socket.close()
+        await self._socket.close()
 
 
 CONNECTION, SESSION = "Acp-Connection-Id", "Acp-Session-Id"
@@ -191,7 +188,7 @@ _KEEPALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)] + [
 
 
 class HttpLink:
-    """See :class:`agentnb.plugins.remote.bridge.Link`."""
+    """A connection to an agent over HTTP; see the module."""
 
     def __init__(
         self,

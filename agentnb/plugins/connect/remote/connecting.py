@@ -37,11 +37,9 @@ class RemotePageService(PageService):
         host.snapshots_changed = self.delivery.kick
 
     def carry_out(self, channel: str, action: Action, origin: ActionOrigin) -> None:
-        """See :meth:`agentnb.server.service.PageService.carry_out`."""
         self._mirror.carry_out(channel, action, origin)
 
     def carry_out_request(self, client_id: str, method: Method, params: Any) -> Any:
-        """See :meth:`agentnb.server.service.PageService.carry_out_request`."""
         if (own := OWN.get(method.name)) is not None:
             return own(Asker(client_id, self._mirror, self), params)
         if method.name in LOCAL and method.function is not None:
@@ -72,12 +70,12 @@ async def _create_session(asker: Asker[MirroredHost], params: Any) -> session_re
     # The announcement can come before or after the answer; adding the session covers both.
     await mirror.client.request("createSession", wanted)
     await mirror.sessions.add_new(theirs)
-    channel = mirror.ours(theirs)
+    channel = mirror.names.ours(theirs)
     return session_requests.TabChannels(channel=channel, chat=f"{channel}/chat")
 
 
 async def _dispose_session(asker: Asker[MirroredHost], params: Any) -> None:
-    await asker.host.client.request("disposeSession", {"channel": asker.host.theirs(params.channel)})
+    await asker.host.client.request("disposeSession", {"channel": asker.host.names.theirs(params.channel)})
 
 
 async def _refresh_agents(asker: Asker[MirroredHost], _: Any) -> agent_requests.RefreshAgentsResult:
@@ -102,7 +100,7 @@ async def _forward(mirror: MirroredHost, method: str, params: dict[str, Any]) ->
     if not mirror.form.is_ours:
         message = "The other host does not offer this: it is not a notebook's kernel with this version of agentnb."
         raise NotOffered(message, hint=f"Use a client of that host ({method}).")
-    return await mirror.client.request(method, {**params, "channel": mirror.theirs(str(params["channel"]))})
+    return await mirror.client.request(method, {**params, "channel": mirror.names.theirs(str(params["channel"]))})
 
 
 async def connect_host(
@@ -128,7 +126,7 @@ async def connect_host(
         mirror=mirror,
         is_gone=lambda: is_known and not _is_served(address),
     )
-    mirror.use(client)
+    mirror.client = client
     try:
         await client.open()
         await mirror.sessions.fetch()

@@ -15,7 +15,6 @@ from agentnb.ids import new_id
 from agentnb.rpc import AHP, Connection
 from agentnb.rpc_message import INVALID_PARAMS, RpcError
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.server import NOT_SERVED, silent_logger
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class HostClient:
         tls: ssl.SSLContext | None,
         is_local: bool,
         mirror: MirroredHost,
-        is_gone: Callable[[], bool] = lambda: False,
+        is_gone: Callable[[], bool],
     ) -> None:
         self.client_id: str = f"kernel-{new_id()}"
         self.state: LinkState = "connecting"
@@ -206,7 +205,7 @@ class HostClient:
         params: dict[str, Any] = {"channel": "ahp-root://", "clientId": self.client_id, "_meta": c.IS_OURS}
         seen, subscriptions = self._mirror.seen, list(self._mirror.subscriptions)
         if seen is None:
-            params |= {"protocolVersions": list(SPOKEN), "initialSubscriptions": subscriptions}
+            params |= {"protocolVersions": list(c.SPOKEN), "initialSubscriptions": subscriptions}
         else:
             params |= {"lastSeenServerSeq": seen, "subscriptions": subscriptions}
         try:
@@ -261,7 +260,7 @@ class HostClient:
                 cause = ", ".join(map(str, theirs[:10])) if isinstance(theirs, list) else "unknown to it"
                 return UnsupportedVersion(
                     f"The host at {where} speaks version {cause} of the Agent Host Protocol, this kernel "
-                    f"{' and '.join(SPOKEN)}.",
+                    f"{' and '.join(c.SPOKEN)}.",
                     hint="Update agentnb in both kernels.",
                 )
             return HostUnavailable(f"The host at {where} refused the connection: {error}")

@@ -65,6 +65,9 @@ class MirroredConversation(NamedTuple):
 class MirroredHost:
     """The mirror of one host, with what `agentnb.server` needs of a host. Runs on the host's thread."""
 
+    client: HostClient
+    """The connection, which is set before anything else is called."""
+
     def __init__(self, loop: HostLoop, name: str, look: dict[str, Any]) -> None:
         self.host_id: str = f"remote-{new_id()}"
         self.loop = loop
@@ -76,23 +79,12 @@ class MirroredHost:
         self._name = name
         config = RootConfigState(schema={}, values={LOOK: look, REMOTE_HOST: {"name": name, "state": "connecting"}})
         self.root: Channel[RootState] = Channel(ROOT, RootState(agents=(), config=config), reduce_root, self.listeners)
-        self._client: HostClient | None = None
         self._changesets: dict[str, dict[str, str]] = {}
         self.names: ChannelNames = ChannelNames()
         self.form: HostForm = HostForm(self._began)
-        self.sessions: MirroredSessions = MirroredSessions(
-            self.root, self.names, self.form, client=lambda: self.client, forget=self._forget
-        )
-        self._unanswered = Unanswered(self.names, self.form, lambda: self.client, self._refuse)
+        self.sessions: MirroredSessions = MirroredSessions(self)
+        self._unanswered = Unanswered(self)
         self._older = OlderTurns(self)
-
-    def use(self, client: HostClient) -> None:
-        self._client = client
-
-    @property
-    def client(self) -> HostClient:
-        assert self._client is not None  # noqa: S101 - `use` comes first
-        return self._client
 
     # --- what pages' common requests need (ChannelOwner) ---
 
@@ -118,14 +110,6 @@ class MirroredHost:
         if conversation is None:
             raise UnknownSession(f"The other host has no conversation {channel[:200]!r}.")
         return conversation
-
-    def theirs(self, channel: str) -> str:
-        """Returns the other host's name of the channel; see :meth:`ChannelNames.theirs`."""
-        return self.names.theirs(channel)
-
-    def ours(self, uri: str) -> str:
-        """Returns our name of a session that the other host calls *uri*; see :meth:`ChannelNames.ours`."""
-        return self.names.ours(uri)
 
     async def follow(self, uri: str) -> None:
         """Mirror the channel *uri*, if the other host has it."""
@@ -207,7 +191,7 @@ class MirroredHost:
         if "serverSeq" in result:
             self.seen = int(result["serverSeq"])
         for uri in result.get("missing", ()):
-            self._forget(self.names.find(uri))
+            self.forget(self.names.find(uri))
         self.loop.spawn(self._catch_up())
         self._unanswered.send_again()
 
@@ -230,7 +214,7 @@ class MirroredHost:
             case "root/sessionSummaryChanged":
                 self.sessions.change(params.get("session"), params.get("changes"))
             case "root/sessionRemoved":
-                self._forget(self.names.find(str(params.get("session"))))
+                self.forget(self.names.find(str(params.get("session"))))
 
     def stands(self, state: LinkState, why: str) -> None:
         """Publish a new state of the connection."""
@@ -241,11 +225,9 @@ class MirroredHost:
 
     def _take(self, envelope: dict[str, Any]) -> None:
         try:
-            seq, uri, kind = (
-                int(envelope["serverSeq"]),
-                self.names.find(envelope["channel"]),
-                str(envelope["action"]["type"]),
-            )
+            seq = int(envelope["serverSeq"])
+            uri = self.names.find(envelope["channel"])
+            kind = str(envelope["action"]["type"])
         except (KeyError, TypeError, ValueError) as error:
             raise ProtocolError(f"The other host sent an action without {error}.") from error
         origin, reason = self._origin(envelope.get("origin")), envelope.get("rejectionReason")
@@ -296,7 +278,7 @@ class MirroredHost:
             case _:
                 return decode(ChangesetState, self.form.read(snapshot))
 
-    def _forget(self, uri: str | None) -> None:
+    def forget(self, uri: str | None) -> None:
         """Remove a channel that no longer exists on the other host."""
         if uri is None or uri == ROOT:
             return
@@ -321,12 +303,9 @@ class MirroredHost:
             raise Rejected("That can only be changed in the other host's own notebook.")
         if self.client.state == "ended":
             raise Rejected(f"There is no connection to {self._name}: {self.client.why}")
-        self.theirs(channel)
+        self.names.theirs(channel)  # raises if there is none
         self.form.tell(action)
         self._unanswered.add(channel, action, origin)
-
-    def _refuse(self, channel: str, action: Action, origin: ActionOrigin, reason: str) -> None:
-        self.refuse(channel, action, origin, reason)
 
 
 def _session(state: SessionState, uri: str) -> SessionState:

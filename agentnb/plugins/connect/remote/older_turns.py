@@ -43,14 +43,12 @@ class OlderTurns:
         return replace(now, turns=(*before.turns[:at], *now.turns))
 
     def take(self, chat: Channel[ChatState], result: dict[str, Any]) -> None:
-        """Take the answer that brings older turns."""
         self.keep_cursor(chat.uri, result)
         known = {turn.id for turn in chat.state.turns}
         turns = [decode(Turn, each) for each in self._mirror.form.read(result)["turns"]]
         self._put(chat, tuple(turn for turn in turns if turn.id not in known))
 
     async def fetch(self, chat: Channel[ChatState]) -> None:
-        """Fetch the turns that are not here."""
         if self._mirror.form.is_ours:
             await self._fetch_by_turn(chat)
         else:
@@ -58,7 +56,7 @@ class OlderTurns:
 
     async def _fetch_by_cursor(self, chat: Channel[ChatState]) -> None:
         while (cursor := self.cursors.get(chat.uri)) is not None and len(chat.state.turns) < MOST_TURNS:
-            params = {"channel": self._mirror.theirs(chat.uri), "cursor": cursor, "limit": MOST_FETCHED}
+            params = {"channel": self._mirror.names.theirs(chat.uri), "cursor": cursor, "limit": MOST_FETCHED}
             await self._mirror.client.request("fetchTurns", params)
             if self.cursors.get(chat.uri) == cursor:
                 return  # the host sent no turns: stop, or this would never end
@@ -66,7 +64,7 @@ class OlderTurns:
     async def _fetch_by_turn(self, chat: Channel[ChatState]) -> None:
         while chat.state.turns and len(chat.state.turns) < MOST_TURNS:
             first = chat.state.turns[0].id
-            params = {"channel": self._mirror.theirs(chat.uri), "before": first, "limit": MOST_FETCHED}
+            params = {"channel": self._mirror.names.theirs(chat.uri), "before": first, "limit": MOST_FETCHED}
 
             def take(result: Any, first: str = first) -> bool:
                 turns = tuple(decode(Turn, each) for each in result["turns"])

@@ -13,7 +13,6 @@ from agentnb.errors import ProtocolError, UnknownSession
 from agentnb.host.channels import CHANGES, ROOT
 from agentnb.host.intents import Rejected
 from agentnb.server.websocket import commands as c
-from agentnb.server.websocket.commands import SPOKEN
 from agentnb.server.websocket.projection import action_to_ahp
 from agentnb.state import (
     ChatToolCallConfirmed,
@@ -31,9 +30,8 @@ from agentnb.state.change import iso_time, milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from agentnb.host.channels import Channel
-    from agentnb.plugins.connect.remote.host_client import HostClient
-    from agentnb.state import Action, RootState
+    from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
+    from agentnb.state import Action
 
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -95,7 +93,7 @@ class HostForm:
 
     def __init__(self, began: Callable[[str], str | None]) -> None:
         self.is_ours: bool = True
-        self.version: str = SPOKEN[0]
+        self.version: str = c.SPOKEN[0]
         self._began = began
 
     def take(self, introduction: dict[str, Any]) -> None:
@@ -103,7 +101,7 @@ class HostForm:
         if "protocolVersion" not in introduction:
             return
         version = str(introduction["protocolVersion"])
-        if version not in SPOKEN:
+        if version not in c.SPOKEN:
             raise ProtocolError(f"The other host chose version {version[:100]!r}, which was not offered.")
         about = introduction.get("_meta")
         self.is_ours = isinstance(about, dict) and about.get(c.OURS) == c.IS_OURS[c.OURS]
@@ -161,17 +159,8 @@ MOST_SESSIONS = 500
 class MirroredSessions:
     """Keeps the list of sessions. Runs on the host's thread."""
 
-    def __init__(
-        self,
-        root: Channel[RootState],
-        names: ChannelNames,
-        form: HostForm,
-        *,
-        client: Callable[[], HostClient],
-        forget: Callable[[str | None], None],
-    ) -> None:
-        self._root, self._names, self._form = root, names, form
-        self._client, self._forget = client, forget
+    def __init__(self, mirror: MirroredHost) -> None:
+        self._mirror, self._root, self._names = mirror, mirror.root, mirror.names
         self._unlisted: set[str] = set()
 
     async def fetch(self) -> None:
@@ -180,13 +169,14 @@ class MirroredSessions:
         cursor: dict[str, Any] = {}
 
         def take(result: Any) -> str | None:
-            listed.extend(decode(SessionSummary, self._form.read(each)) for each in result["items"])
+            listed.extend(decode(SessionSummary, self._mirror.form.read(each)) for each in result["items"])
             more = result.get("nextCursor") if len(listed) < MOST_SESSIONS else None
             if more is None:
                 self._take(listed)
             return None if more is None else str(more)
 
-        while (more := await self._client().request("listSessions", {"channel": ROOT, **cursor}, take)) is not None:
+        client = self._mirror.client
+        while (more := await client.request("listSessions", {"channel": ROOT, **cursor}, take)) is not None:
             if cursor == (cursor := {"cursor": more}):
                 raise ProtocolError("The other host lists the same page of sessions again and again.")
 
@@ -195,8 +185,8 @@ class MirroredSessions:
         await self.fetch()
         if self._names.find(theirs) is not None:
             return
-        result = await self._client().request("subscribe", {"channel": theirs})
-        state = decode(SessionState, self._form.read(result["snapshot"]["state"]))
+        result = await self._mirror.client.request("subscribe", {"channel": theirs})
+        state = decode(SessionState, self._mirror.form.read(result["snapshot"]["state"]))
         self._unlisted.add(theirs)
         now = iso_time(now_ms())
         self.set(
@@ -245,4 +235,4 @@ class MirroredSessions:
         sessions = [ours for ours in self._names if session_of(ours) == ours and ours != ROOT]
         for ours in sessions:
             if self._names.theirs(ours) not in there:
-                self._forget(ours)
+                self._mirror.forget(ours)

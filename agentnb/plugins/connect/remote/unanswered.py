@@ -9,16 +9,12 @@ from agentnb.plugins.connect.remote.session_list import session_of
 from agentnb.state import ActionOrigin, ChatTurnStarted, Envelope, find_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentnb.host.channels import Channel
-    from agentnb.plugins.connect.remote.host_client import HostClient
-    from agentnb.plugins.connect.remote.session_list import ChannelNames, HostForm
+    from agentnb.plugins.connect.remote.mirrored_host import MirroredHost
     from agentnb.state import Action, ChatState
 
 MOST = 200
 """Actions of pages that may wait for the other host."""
-_LATER = "The connection to the other host was lost."
 
 
 class _Wanted(NamedTuple):
@@ -30,14 +26,8 @@ class _Wanted(NamedTuple):
 class Unanswered:
     """Keeps actions of pages that wait for the other host. Runs on the host's thread."""
 
-    def __init__(
-        self,
-        names: ChannelNames,
-        form: HostForm,
-        client: Callable[[], HostClient],
-        refuse: Callable[[str, Action, ActionOrigin, str], None],
-    ) -> None:
-        self._names, self._form, self._client, self._refuse = names, form, client, refuse
+    def __init__(self, mirror: MirroredHost) -> None:
+        self._mirror = mirror
         self._waiting: dict[int, _Wanted] = {}
         self._seq = 0
 
@@ -46,10 +36,10 @@ class Unanswered:
         if any(each.origin == origin for each in self._waiting.values()):
             return  # a duplicate: the page sent it again, and it is already waiting
         if len(self._waiting) >= MOST:
-            raise Rejected(_LATER)
+            raise Rejected("The connection to the other host was lost.")
         self._seq += 1
         self._waiting[self._seq] = _Wanted(channel, action, origin)
-        if self._client().state == "connected":
+        if self._mirror.client.state == "connected":
             self._send(self._seq)
 
     def send_again(self) -> None:
@@ -65,7 +55,7 @@ class Unanswered:
     def refuse(self, seq: int, reason: str) -> None:
         """Refuse action *seq*, if it is waiting."""
         if seq in self._waiting:
-            self._refuse(*self._waiting.pop(seq), reason)
+            self._mirror.refuse(*self._waiting.pop(seq), reason)
 
     def refuse_all(self, reason: str, session: str | None = None) -> None:
         """Refuse all waiting actions, or those of one *session*."""
@@ -94,5 +84,5 @@ class Unanswered:
 
     def _send(self, seq: int) -> None:
         channel, action, _ = self._waiting[seq]
-        message = {"channel": self._names.theirs(channel), "clientSeq": seq, "action": self._form.tell(action)}
-        self._client().notify("dispatchAction", message)
+        theirs, told = self._mirror.names.theirs(channel), self._mirror.form.tell(action)
+        self._mirror.client.notify("dispatchAction", {"channel": theirs, "clientSeq": seq, "action": told})
