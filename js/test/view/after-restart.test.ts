@@ -57,7 +57,7 @@ async function before({ kernel = "look", hasBegun = true } = {}): Promise<string
   return answer;
 }
 
-test("the conversation that was shown opens again first, then the other ones that the log has, by themselves", async () => {
+test("reopens the active conversation first, then the other open ones", async () => {
   const sessions = [
     { ...KEPT, uri: SESSION },
     { ...KEPT, uri: "eliza:/never-open" },
@@ -70,17 +70,14 @@ test("the conversation that was shown opens again first, then the other ones tha
   expect(page.root.querySelector(".banner")).toBeNull();
 });
 
-test.each(["off", "look", "run"])(
-  "an empty conversation begins again with its agent and access (%s)",
-  async (kernel) => {
-    const { store, page } = await next(await before({ kernel, hasBegun: false }));
-    await page.until(() =>
-      expect(requested(store)).toEqual([["createSession", { agent: "eliza", kernel, freedom: "edit", tabId: TAB }]]),
-    );
-  },
-);
+test.each(["off", "look", "run"])("recreates an empty conversation with its agent and access (%s)", async (kernel) => {
+  const { store, page } = await next(await before({ kernel, hasBegun: false }));
+  await page.until(() =>
+    expect(requested(store)).toEqual([["createSession", { agent: "eliza", kernel, freedom: "edit", tabId: TAB }]]),
+  );
+});
 
-test("a conversation that the log does not have begins anew, and the chat says why", async () => {
+test("starts a new conversation and explains when one can't be reopened", async () => {
   const { store, page } = await next(await before(), { resumeSession: new Error("The session log is off.") });
   await page.until(() => expect(page.text()).toContain("The session log is off."));
   expect(page.text()).toContain("couldn't be reopened");
@@ -92,7 +89,7 @@ test("a conversation that the log does not have begins anew, and the chat says w
 
 const box = (page: Page) => page.find<HTMLTextAreaElement>(".prompt textarea");
 
-test("what is typed before the conversation is there stands behind its draft, and once sent goes to it", async () => {
+test("sends a message typed before the conversation has reopened", async () => {
   const detail = await before();
   sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "half", host: "another" }));
   const { store, page } = await next(detail);
@@ -110,7 +107,7 @@ test("what is typed before the conversation is there stands behind its draft, an
   expect(requested(store).map(([method]) => method)).toEqual(["resumeSession"]);
 });
 
-test("the draft of a conversation that cannot be opened is in the box of the next one", async () => {
+test("moves the draft to the next conversation when reopening fails", async () => {
   const detail = await before();
   sessionStorage.setItem(`agentnb draft ${MINE}/chat`, JSON.stringify({ text: "not lost", host: "another" }));
   const failed = { resumeSession: new Error("The log is off."), createSession: new Error("No such agent.") };
@@ -120,20 +117,20 @@ test("the draft of a conversation that cannot be opened is in the box of the nex
   expect(store.dispatched).toEqual([]);
 });
 
-test("a chat without conversations has nothing to open again", async () => {
+test("reopens nothing when the chat had no conversations", async () => {
   const store = readyStore();
   store.root.value = { agents: [], sessions: [] };
   expect(await openAtLeaving(open(store, { kind: "chat" }))).toBe("");
 });
 
-test("a conversation that is still being reopened when the kernel ends again is reopened in the chat after that", async () => {
+test("reopens a conversation after a second restart interrupts reopening", async () => {
   const detail = await before();
   const never = new Promise(() => undefined);
   const { page } = await next(detail, { resumeSession: never });
   expect(await openAtLeaving(page)).toBe(detail);
 });
 
-test("a conversation that was reopened and closed since isn't reopened after another restart", async () => {
+test("does not reopen a conversation that was closed after reopening", async () => {
   const { page } = await next(await before());
   await page.until(async () => expect(await openAtLeaving(page)).toBe(""));
 });

@@ -65,8 +65,8 @@ async function opened(...agents: AgentInfo[]): Promise<{ store: AgentsStore; pag
   return { store, page };
 }
 
-describe("more agents", () => {
-  test("stand folded below those that are installed, to be copied and looked for again", async () => {
+describe("the More agents list", () => {
+  test("is folded, copies install commands and checks again for agents", async () => {
     vi.stubGlobal("navigator", { ...navigator, clipboard: { writeText: (text: string) => copied.push(text) } });
     onTestFinished(() => void vi.unstubAllGlobals());
     const copied: string[] = [];
@@ -92,14 +92,14 @@ describe("more agents", () => {
     expect(page.find(".pill-pop .fold-head").textContent).toEqual("More agents (1 to install)");
   });
 
-  test("one that npx runs starts without an install", async () => {
+  test("starts an agent that npx can run without installing it", async () => {
     const { store, page } = await opened(missing("codex", { runner: "npx --yes codex@1 acp", canInstall: undefined }));
     expect(page.all("button").some((one) => one.textContent === "Install…")).toBe(false);
     page.button("Start codex").click();
     expect(store.ownRequests()).toEqual([{ method: "createSession", params: { agent: "codex", ...NEW_TAB } }]);
   });
 
-  test("are installed when the reader has seen the exact command and said yes, and a conversation starts", async () => {
+  test("installs with the confirmed command, then starts a conversation", async () => {
     const { store, page } = await opened(missing("codex", { install: "npm install -g codex\u202e" }));
     page.button("Install codex").click();
     await page.until(() => expect(page.find(".agent-question pre").textContent).toBe(`${INSTALL}⟨U+202E⟩`));
@@ -121,7 +121,7 @@ describe("more agents", () => {
     expect(store.ownRequests().at(-1)?.params).toEqual({ agent: "codex", ...NEW_TAB });
   });
 
-  test("an install that another window began can be stopped here, and starts nothing here", async () => {
+  test("can stop another window's install and starts no conversation for it", async () => {
     const { store, page } = await opened(missing("codex"), missing("qwen"));
     store.has(AGENT, missing("codex", { setup: setup("running") }), missing("qwen"));
     await page.until(() => page.button("Stop the install of codex"));
@@ -137,7 +137,7 @@ describe("more agents", () => {
     expect(store.ownRequests().length).toBe(1);
   });
 
-  test("an install that fails or is refused says why, and can be begun again", async () => {
+  test("shows why an install failed and lets the user retry", async () => {
     const { store, page } = await opened(missing("codex"));
     store.answer = () => Promise.reject(new Error("Another install is running."));
     page.button("Install codex").click();
@@ -150,7 +150,7 @@ describe("more agents", () => {
     expect((page.button("Install codex") as HTMLButtonElement).disabled).toBe(false);
   });
 
-  test("a check says version, models and how long the start took", async () => {
+  test("shows version, start time and models after a check", async () => {
     const { store, page } = await opened();
     const models = ["One", "Two", "Three", "Four"];
     store.answer = () =>
@@ -161,7 +161,7 @@ describe("more agents", () => {
     expect(store.ownRequests()).toEqual([{ method: "checkAgent", params: { agent: "eliza" } }]);
   });
 
-  test("a kernel that has no list of them says so", async () => {
+  test("shows an error when the kernel has no agents module", async () => {
     const store = new AgentsStore();
     store.has(AGENT, missing("codex"));
     store.module = () => Promise.reject(new Error("The front end has no module 'agents'."));
@@ -173,14 +173,14 @@ describe("more agents", () => {
   });
 });
 
-describe("the list", () => {
+describe("the agent list", () => {
   const many = Array.from({ length: 40 }, (_, at) => ({
     ...AGENT,
     provider: `agent-${at}`,
     displayName: at === 7 ? "" : `Agent ${at} ${"of a long name ".repeat(9)}`,
   }));
 
-  test("of forty agents is searched by what is typed in it, and walked through by the arrow keys", async () => {
+  test("searches forty agents as the user types and moves with arrow keys", async () => {
     const store = new AgentsStore();
     store.has(...many);
     const page = open(store, { kind: "chat" });
@@ -203,7 +203,7 @@ describe("the list", () => {
     expect(page.root.activeElement).toBe(page.find(".pill"));
   });
 
-  test("has the agent's options; of 200 models those that fit are shown", async () => {
+  test("shows the agent's options and filters 200 models", async () => {
     const store = Object.assign(readyStore(), { module: fetchModule });
     const options = Array.from({ length: 200 }, (_, at) => ({ value: `m${at}`, name: `Model ${at}` }));
     store.apply(SESSION, {
@@ -231,7 +231,7 @@ describe("the list", () => {
     ]);
   });
 
-  test("says where an agent has neither models nor modes, and asks for another folder before a conversation", async () => {
+  test("starts in a chosen folder and shows when an agent has no options", async () => {
     const { store, page } = await opened();
     page.button("Change folder").click();
     await page.until(() => page.button("Set"));

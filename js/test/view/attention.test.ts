@@ -83,7 +83,7 @@ function ask(store: MemoryStore, id: string): void {
 
 const notified = (count: number) => eventually(() => expect(FakeNotification.instances).toHaveLength(count));
 
-test("a question is called once, in the title, on the icon and in a notification; all go with its answer", async () => {
+test("shows title, mark and one notification until a request is answered", async () => {
   const { store, marks, begin } = world();
   startTurn(store, "t1", SECRET);
   status(store, WORKING);
@@ -114,7 +114,7 @@ test("a question is called once, in the title, on the icon and in a notification
 test.each([
   [IDLE, "has finished"],
   [ERROR, "has failed"],
-])("an end is called where nobody saw it, until the conversation is looked at (%i)", async (state, words) => {
+])("an unseen end of a turn alerts until the conversation is viewed (%i)", async (state, words) => {
   const { store, marks, onScreen, begin } = world();
   status(store, WORKING | READ);
   begin();
@@ -130,7 +130,7 @@ test.each([
   expect(FakeNotification.instances[0]?.isOpen).toBe(false);
 });
 
-test("each question and each end of a chat whose turns are not sent, for nobody sees it, is notified of", async () => {
+test("notifies of every request and turn end from the session status alone", async () => {
   const { store, begin } = world();
   status(store, WORKING);
   begin();
@@ -146,7 +146,7 @@ test("each question and each end of a chat whose turns are not sent, for nobody 
   expect(FakeNotification.instances.map(({ title }) => title)).toEqual([asks, asks, ends, ends]);
 });
 
-test("a question that comes in the millisecond in which the one before was notified of is notified of, too", async () => {
+test("notifies of a request in the same millisecond as the previous one", async () => {
   const { store, begin } = world();
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -162,7 +162,7 @@ test("a question that comes in the millisecond in which the one before was notif
   expect(FakeNotification.instances).toHaveLength(2);
 });
 
-test("a click on the notification goes to the conversation, in the page", async () => {
+test("a click on a notification focuses the page and opens the conversation", async () => {
   const toWindow = vi.spyOn(window, "focus").mockImplementation(() => {});
   const { store, begin } = world();
   startTurn(store, "t1", "Go");
@@ -174,7 +174,7 @@ test("a click on the notification goes to the conversation, in the page", async 
   expect([went, toWindow.mock.calls.length, FakeNotification.instances[0]?.isOpen]).toEqual([[SESSION], 1, false]);
 });
 
-test("who has another tab of the page before them is notified, who sees a conversation of the kernel is not", async () => {
+test("notifies only when no conversation of the kernel is visible", async () => {
   const { store, onScreen, begin } = world();
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -190,7 +190,7 @@ test("who has another tab of the page before them is notified, who sees a conver
   expect(FakeNotification.instances.length).toBe(1);
 });
 
-test("a question that was seen is not notified of when one leaves; the next one is", async () => {
+test("does not notify of a request that was seen before focus was lost", async () => {
   const { store, onScreen, begin } = world();
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -214,7 +214,7 @@ test("a question that was seen is not notified of when one leaves; the next one 
   expect([document.title, FakeNotification.instances.length]).toEqual(["(3) fit.ipynb", 2]);
 });
 
-test("who looks at the conversation is not called", async () => {
+test("does not alert a user who is viewing the conversation", async () => {
   const { store, marks, onScreen, begin } = world();
   vi.useFakeTimers({ toFake: ["performance"] }); // an end is reported only some time after it was last in sight
   onTestFinished(() => void vi.useRealTimers());
@@ -231,7 +231,7 @@ test("who looks at the conversation is not called", async () => {
   expect([document.title, marks, FakeNotification.instances.length]).toEqual(["fit.ipynb", [], 0]);
 });
 
-test("two windows and two notebooks notify once, and count together in the title of a page", async () => {
+test("two windows notify once and add up their counts in the page title", async () => {
   const { store, begin } = world();
   startTurn(store, "t1", "Go");
   const end = begin();
@@ -249,7 +249,7 @@ test.each([
   [false, "granted"],
   [true, "default"],
   [true, "denied"],
-])("without the setting (%s) or the browser's leave (%s) there is no notification", async (isOn, permission) => {
+])("does not notify with the setting %s and the browser permission %s", async (isOn, permission) => {
   FakeNotification.permission = permission;
   const { store, begin } = world(isOn);
   vi.useFakeTimers();
@@ -261,7 +261,7 @@ test.each([
   expect([document.title, FakeNotification.instances.length]).toEqual(["(1) fit.ipynb", 0]);
 });
 
-test("a browser that refuses is said in the chat, and nothing is switched on", async () => {
+test("shows a message and stays off when the browser blocks notifications", async () => {
   const { store } = world(false);
   FakeNotification.permission = "default";
   FakeNotification.requestPermission.mockImplementation(async () => "denied");
@@ -276,7 +276,7 @@ test("a browser that refuses is said in the chat, and nothing is switched on", a
   expect(store.requested.filter(({ method }) => method === "changeSetting")).toEqual([]);
 });
 
-test("notifications are switched on with a click, which alone asks the browser", async () => {
+test("asks the browser for permission only when notifications are enabled", async () => {
   const { store } = world(false);
   FakeNotification.permission = "default";
   FakeNotification.requestPermission.mockImplementation(async () => {

@@ -59,7 +59,7 @@ function mountBatch(model = new Model()) {
   return { model, mounted, el, end, root, buttons, status };
 }
 
-test("a module that was late asks for the rows that it missed, and hears of later ones", async () => {
+test("a late module requests missed rows and receives later ones", async () => {
   const heard: unknown[] = [];
   class Jupyter {
     async _handle_comm_msg(message: unknown): Promise<void> {
@@ -91,7 +91,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-test("failures stand under their reason, with all that agents say as text", () => {
+test("groups failures by reason and shows agent output as plain text", () => {
   const { root, buttons } = mountBatch();
   expect([...root.querySelectorAll("h4")].map((each) => each.textContent)).toEqual(["2 failed: timeout", "Answers"]);
   expect(buttons().map((each) => [...each.children].map((part) => part.textContent))).toEqual([
@@ -102,7 +102,7 @@ test("failures stand under their reason, with all that agents say as text", () =
   expect(buttons().map((each) => each.disabled)).toEqual([false, true, false]);
 });
 
-test("a row opens its conversation below it, and closes it again; meanwhile the list stands still", async () => {
+test("opens and closes a row's conversation without updating the list", async () => {
   const { model, mounted, buttons, status } = mountBatch();
   buttons()[0]?.click();
   expect(model.sent).toEqual([{ open: 3 }]);
@@ -117,7 +117,7 @@ test("a row opens its conversation below it, and closes it again; meanwhile the 
   expect([mounted, buttons().length]).toEqual([[], 0]);
 });
 
-test("what cannot be opened is told, and an answer that nobody waits for any more opens nothing", async () => {
+test("shows why a row cannot be opened and ignores outdated answers", async () => {
   const { model, mounted, buttons, status, end } = mountBatch();
   buttons()[0]?.click();
   buttons()[2]?.click();
@@ -129,7 +129,7 @@ test("what cannot be opened is told, and an answer that nobody waits for any mor
   expect([model.isFollowed, document.querySelector("div")?.childElementCount]).toEqual([false, 0]);
 });
 
-test("new rows come in, and the row with the focus keeps it", async () => {
+test("keeps the focus on its row when the rows change", async () => {
   const { model, root, buttons } = mountBatch();
   buttons()[2]?.focus();
   model.groups = GROUPS.slice(1);
@@ -138,7 +138,7 @@ test("new rows come in, and the row with the focus keeps it", async () => {
   expect(root.activeElement).toBe(buttons()[0]);
 });
 
-test("a row that stays the same is the same element, so a press on it counts although others come in", async () => {
+test("keeps an unchanged row's element so that clicks on it still count", async () => {
   const { model, buttons } = mountBatch();
   const pressed = buttons()[2];
   model.groups = [{ title: "3 failed: timeout", rows: [...ROWS, { ...ROWS[0], number: 8 }] }, GROUPS[1]];
@@ -148,7 +148,7 @@ test("a row that stays the same is the same element, so a press on it counts alt
   expect(model.sent).toEqual([{ open: 0 }]);
 });
 
-test("rows in the saved HTML are hidden while the widget shows them", () => {
+test("hides the saved HTML rows while the widget is shown", () => {
   const saved = document.body.appendChild(document.createElement("div"));
   saved.className = "agentnb-batch-saved agentnb-batch-b-1";
   const { end } = mountBatch();

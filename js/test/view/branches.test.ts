@@ -44,7 +44,7 @@ function show(
   return { store, page };
 }
 
-test("each try has its text, measure, pictures, checks and changes; nothing of an agent's is markup", async () => {
+test("shows each try's answer, measure, checks and changes as plain text", async () => {
   const { page } = show([{}, { number: 2, state: "failed", error: "It <b>ended</b>." }]);
   await page.until(() => expect(page.all("article").map((one) => one.ariaLabel)).toEqual(["Try 1", "Try 2"]));
   await page.until(() => expect(page.all("img")).toHaveLength(2)); // the other one is not a picture
@@ -58,7 +58,7 @@ test("each try has its text, measure, pictures, checks and changes; nothing of a
   await page.until(() => expect(page.text()).toContain("new"));
 });
 
-test("Keep is refused where the user changed something, and its card says so", async () => {
+test("shows why Keep failed when the user has changed a file", async () => {
   const { page, store } = show([{}], () => Promise.reject(new Error("Changed since the branch began: a.py.")));
   await page.until(() => page.button("Keep Try 1"));
   page.button("Keep Try 1").click();
@@ -66,7 +66,7 @@ test("Keep is refused where the user changed something, and its card says so", a
   expect(store.requested.at(-1)).toEqual({ method: "branches/keep", params: { id: "s1", number: 1, only: undefined } });
 });
 
-test("parts are chosen one by one", async () => {
+test("keeps only the selected parts of a try", async () => {
   const { page, store } = show([{}]);
   await page.until(() => page.button("More for Try 1"));
   page.button("More for Try 1").click();
@@ -80,7 +80,7 @@ test("parts are chosen one by one", async () => {
   await page.until(() => expect(store.requested.at(-1)?.params).toEqual({ id: "s1", number: 1, only: ["score"] }));
 });
 
-test("what is discarded is gone, and what was kept leads to its changes", async () => {
+test("hides discarded tries and links kept ones to their changes", async () => {
   const conversations: string[] = [];
   const notebook = {
     showConversation: (resource: string) => conversations.push(resource),
@@ -98,7 +98,7 @@ test("what is discarded is gone, and what was kept leads to its changes", async 
   expect(conversations).toEqual(["branches:/k"]);
 });
 
-test("a difference is read as it is written, and what is none has no hunks", () => {
+test("reads unified diffs and returns undefined for an empty one", () => {
   expect(readUnified("")).toBeUndefined();
   expect(readUnified("--- a\n+++ b\n@@ -3 +3,2 @@\n-x\n+y\n+@@\n")).toEqual({
     hunks: [{ oldStart: 3, newStart: 3, lines: ["-x", "+y", "+@@"] }],

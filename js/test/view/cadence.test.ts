@@ -36,28 +36,28 @@ async function stream(milliseconds: number): Promise<number[]> {
   return drawn.map((at) => at - (drawn[0] as number));
 }
 
-test("what comes after a quiet time is drawn in the same task", async () => {
+test("draws the first change after a pause in the same task", async () => {
   source.value += 1;
   await Promise.resolve();
   expect(drawn.length).toBe(1);
 });
 
-test("a stream is drawn with each frame while that costs little", async () => {
+test("redraws a stream every frame while redraws are cheap", async () => {
   expect((await stream(100)).slice(0, 5)).toEqual([0, 16, 32, 48, 64]);
 });
 
-test("a view that nobody sees is drawn once a second", async () => {
+test("redraws a hidden view once a second", async () => {
   cadence.setVisible(false);
   expect((await stream(2500)).length).toBe(3);
 });
 
-test("one redraw that was held up does not slow the next ones down", async () => {
+test("one slow redraw does not slow down the next ones", async () => {
   costs = [0, 0, 0, 40];
   const after = (await stream(160)).slice(3);
   expect([(after[1] as number) - (after[0] as number), (after[2] as number) - (after[1] as number)]).toEqual([56, 16]);
 });
 
-test("redraws that stay costly get a fifth of the time", async () => {
+test("limits costly redraws to a fifth of the time", async () => {
   costs = new Array(20).fill(20);
   const times = await stream(900);
   const gaps = times.slice(1).map((at, number) => at - (times[number] as number));

@@ -52,7 +52,7 @@ function turn(
 const cells = (applied: (readonly CellChange[])[]) =>
   applied.at(-1)?.map(({ cellId, status }) => `${cellId} ${status}`);
 
-test("a turn's changes of cells come when it has ended, and go as they are kept or undone", async () => {
+test("shows a finished turn's cell changes until they are kept or undone", async () => {
   const { store, applied } = world();
   const end = follow({ store, effectWithOffers: effect });
   turn(store, "t1", [
@@ -85,7 +85,7 @@ test("a turn's changes of cells come when it has ended, and go as they are kept 
   expect([...store.visible.values()]).toEqual([]);
 });
 
-test("what the user accepted before it was made is not shown again", () => {
+test("does not show cell changes that the user approved in advance", () => {
   const { store, applied } = world();
   const end = follow({ store, effectWithOffers: effect });
   const answered = [
@@ -103,7 +103,7 @@ test("what the user accepted before it was made is not shown again", () => {
   end();
 });
 
-test("what the user kept of a try is not shown again", () => {
+test("does not show cell changes that the user kept from a try", () => {
   const { store, applied } = world();
   const end = follow({ store, effectWithOffers: effect });
   const changes = [{ id: "cell:a" }, { id: "cell:new", status: "added" }];
@@ -113,7 +113,7 @@ test("what the user kept of a try is not shown again", () => {
   end();
 });
 
-test("a conflict, and what the kernel refuses, are said", async () => {
+test("undo returns the message of a conflict or a kernel error", async () => {
   const { store, applied } = world();
   follow({ store, effectWithOffers: effect });
   turn(store, "t1", [{ id: "cell:a" }]);
@@ -127,7 +127,7 @@ test("a conflict, and what the kernel refuses, are said", async () => {
 test.each([
   ["run", 1],
   ["look", 0],
-])("what shows them is fetched once where an agent may change cells (%s)", async (kernel, times) => {
+])("loads its module once if the agent may change cells (%s)", async (kernel, times) => {
   const { store, applied } = world(kernel);
   const fetched = vi.fn(() => import("../../src/cell-changes"));
   Object.assign(store, { module: fetched });

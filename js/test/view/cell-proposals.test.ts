@@ -41,8 +41,8 @@ function status(store: MemoryStore, value: number): void {
 const ids = (proposed: (readonly CellProposal[])[]) =>
   proposed.map((list) => list.map(({ id }) => id.split(" ").at(-1)));
 
-describe("proposals for cells", () => {
-  test("come with their question and go with its answer, wherever that was given", () => {
+describe("cell proposals", () => {
+  test("appear with their permission request and disappear when answered", () => {
     const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
@@ -61,7 +61,7 @@ describe("proposals for cells", () => {
   test.each([
     ["accept", true],
     ["reject", false],
-  ] as const)("%s answers the question as its card does", (how, approved) => {
+  ] as const)("%s answers the permission request", (how, approved) => {
     const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
@@ -75,7 +75,7 @@ describe("proposals for cells", () => {
     end();
   });
 
-  test("are given to a notebook that is offered later, and withdrawn when the widget ends", () => {
+  test("reach a notebook offered later and are withdrawn when the widget ends", () => {
     const { store, proposed, notebook } = world();
     const end = followProposals(store);
     ask(store, "c1");
@@ -86,7 +86,7 @@ describe("proposals for cells", () => {
     expect(proposed.at(-1)).toEqual([]);
   });
 
-  test("of texts that were cut on their way have none to compare with", () => {
+  test("have no old text when it was truncated", () => {
     const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);
@@ -96,7 +96,7 @@ describe("proposals for cells", () => {
     end();
   });
 
-  test("are gone when the kernel is", () => {
+  test("disappear when the kernel ends", () => {
     const { store, proposed, notebook } = world();
     store.notebook = notebook;
     const end = followProposals(store);

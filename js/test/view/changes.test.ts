@@ -71,7 +71,7 @@ describe("the line below a turn", () => {
     [{ files: 1, cells: 0, variables: 0, added: 0, removed: 0 }, "1 file"],
     [{ files: 0, cells: 0, variables: 2, added: 0, removed: 0 }, "2 variables"],
     [{ files: 0, cells: 0, variables: 0 }, undefined],
-  ])("counts %j", (more, expected) => {
+  ])("counts the changes in %j", (more, expected) => {
     const page = show(ended({ ...READY, ...more }));
     expect(page.all(".change-counts").map((one) => one.textContent)).toEqual(expected === undefined ? [] : [expected]);
     expect(page.all(".change-set").map((one) => one.getAttribute("aria-label"))).toEqual(expected ? ["Changes"] : []);
@@ -85,12 +85,12 @@ describe("the line below a turn", () => {
     [{ kept: 6, undoable: 0 }, "kept", ["Review"]],
     [{ kept: 2, undone: 4, undoable: 0 }, "2 kept, 4 undone", ["Review", "Redo"]],
     [{ undoable: 0 }, "", ["Review"]],
-  ])("offers what can be done where %j", (more, standing, expected) => {
+  ])("shows the state and the matching buttons for %j", (more, standing, expected) => {
     const page = show(ended({ ...READY, ...more }));
     expect([page.find(".change-line > .dim").textContent, actions(page)]).toEqual([standing, expected]);
   });
 
-  test("stands below the live view of a cell, too, and is the same after a reload as when it came", async () => {
+  test("looks the same live, after a reload and below a cell", async () => {
     const live = readyStore();
     const pages = [show(live), open(live, { kind: "turn", channel: CHAT, turnId: "t1" })];
     startTurn(live, "t1", "Fit it");
@@ -106,7 +106,7 @@ describe("the line below a turn", () => {
     }
   });
 
-  test("says that it takes time only where it does", async () => {
+  test("shows Comparing… only after a delay", async () => {
     const store = ended({ status: "computing" });
     const quick = show(store);
     expect(quick.all(".turn .note")).toEqual([]);
@@ -115,7 +115,7 @@ describe("the line below a turn", () => {
     await quick.until(() => expect(quick.all(".turn .note")).toEqual([]));
   });
 
-  test("is one quiet sentence where the changes are not known", () => {
+  test("shows one sentence when the changes are unknown", () => {
     const error = { errorType: "ChangesUnavailable", message: "The folder is gone.\nReally" };
     const page = show(ended({ status: "error", error }));
     expect(page.find(".turn .note").textContent).toBe(
@@ -124,7 +124,7 @@ describe("the line below a turn", () => {
     expect(page.all(".change-set")).toEqual([]);
   });
 
-  test("has the notes above the list", async () => {
+  test("shows its notes when Review is open", async () => {
     const page = show(ended({ ...READY, notes: ["big.h5 is larger than 20 MB.", "rows was changed in place."] }));
     expect(page.all(".change-notes")).toEqual([]);
     page.button("Review").click();
@@ -135,7 +135,7 @@ describe("the line below a turn", () => {
     ]);
   });
 
-  test("undoes everything and then offers to redo it; the focus stays, and what is not seen is said", async () => {
+  test("undoes all changes, announces it and moves the focus to Redo", async () => {
     const store = ended(READY);
     const sentence = "3 files and 2 cells were undone. b stays as it is, since you saved it meanwhile.";
     store.answer = () => Promise.resolve({ message: sentence });
@@ -152,7 +152,7 @@ describe("the line below a turn", () => {
     expect(operations(store)[1]).toEqual({ channel: SET, operationId: "redo" });
   });
 
-  test("says why something was not done, and does one thing at a time", async () => {
+  test("shows an error when Undo fails and ignores a second click", async () => {
     const store = ended(READY);
     let refuse: (error: Error) => void = () => {};
     store.answer = () => new Promise((_, reject) => (refuse = reject));
@@ -166,7 +166,7 @@ describe("the line below a turn", () => {
     expect(page.button("Undo").getAttribute("aria-disabled")).toBe("false");
   });
 
-  test("does nothing without a kernel", () => {
+  test("ignores Undo when the kernel has ended", () => {
     const store = ended(READY);
     store.connection.value = "gone";
     const page = show(store);
@@ -174,7 +174,7 @@ describe("the line below a turn", () => {
     expect(operations(store)).toEqual([]);
   });
 
-  test("is absent from a turn of an older kernel, which has what its tool calls say", () => {
+  test("is absent when an older kernel sends no change data", () => {
     expect(show(ended()).all(".change-set")).toEqual([]);
   });
 });
@@ -197,7 +197,7 @@ describe("the review", () => {
     return page;
   }
 
-  test("lists files, cells and variables, whose each is, and what can be done with it", async () => {
+  test("lists files, cells and variables with their origin and buttons", async () => {
     const page = await reviewed(ended(READY, ...FILES));
     expect(page.button("Review").getAttribute("aria-expanded")).toBe("true");
     expect(page.all(".change-group").map((group) => group.getAttribute("aria-label"))).toEqual([
@@ -224,7 +224,7 @@ describe("the review", () => {
     ]);
   });
 
-  test("shows a difference when it is asked for, as text", async () => {
+  test("loads a diff on a click and shows it as plain text", async () => {
     const store = ended(READY, change("file:a.html", {}, [1, 1]));
     store.answer = texts({ "file:a.html before": "<i>1</i>\n", "file:a.html after": "<script>2</script>\n" });
     const page = await reviewed(store);
@@ -235,7 +235,7 @@ describe("the review", () => {
     expect(page.all(".change script, .change i")).toEqual([]);
   });
 
-  test("asks only for the side that is there, and says why a difference cannot be shown", async () => {
+  test("reads only the existing side and shows why a diff is unavailable", async () => {
     const store = ended(READY, change("file:.env", { status: "added" }));
     store.answer = () => Promise.reject(new Error("Its content was not stored."));
     const page = await reviewed(store);
@@ -248,7 +248,7 @@ describe("the review", () => {
   test.each([
     [{ isBinary: true }, "Not text: 5 B before, 5 B after."],
     [{ isCut: true }, "Too large to compare here: 5 B before, 5 B after."],
-  ])("compares nothing that is %j", async (more, expected) => {
+  ])("shows sizes instead of a diff for %j", async (more, expected) => {
     const store = ended(READY, change("file:a"));
     store.answer = () => Promise.resolve({ text: "", size: 5, isCut: false, isBinary: false, ...more });
     const page = await reviewed(store);
@@ -256,7 +256,7 @@ describe("the review", () => {
     await page.until(() => expect(page.find(".change .diff .note").textContent).toBe(expected));
   });
 
-  test("undoes one change and redoes it; the focus stays", async () => {
+  test("undoes and redoes one change and keeps the focus", async () => {
     const store = ended(READY, change("file:a"), change("file:b"));
     const page = await reviewed(store);
     page.button("Undo b").focus();
@@ -272,7 +272,7 @@ describe("the review", () => {
     ]);
   });
 
-  test("offers cells that are in the notebook's file only, all or one by one", async () => {
+  test("applies cells found only in the notebook file, one or all", async () => {
     const store = ended(READY, change("cell:a", { state: "offered" }), change("cell:b", { state: "offered" }));
     const page = await reviewed(store);
     expect(page.all(".change .chip").map((chip) => chip.textContent)).toEqual(["only in the file", "only in the file"]);
@@ -289,7 +289,7 @@ describe("the review", () => {
     expect(page.all(".change-group > button")).toEqual([]);
   });
 
-  test("shows a cell that the user edited since in its three versions before it is applied", async () => {
+  test("shows three versions of an edited cell before applying it", async () => {
     const store = ended(READY, change("cell:a", { state: "offered" }));
     const conflict = { id: "cell:a", path: "In [1]", base: "x = 1", current: "x = 2", target: "x = 10" };
     store.answer = () => Promise.resolve({ message: "Other.", conflicts: [conflict] });
@@ -300,7 +300,7 @@ describe("the review", () => {
     expect(page.find(".conflicts").textContent).toContain("Use the agent's");
   });
 
-  test("writes out what a name hides, cuts a long one, and takes no part of it for an element", async () => {
+  test("shows hidden characters in names, shortens them and escapes markup", async () => {
     const names = ["a\n\u202egnp.exe", `${"x".repeat(600)}`, "<img src=x onerror=alert(1)>", " "];
     const files = names.map((name, at) => change(`file:${at}`, { name }));
     const page = await reviewed(ended(READY, ...files));
@@ -313,7 +313,7 @@ describe("the review", () => {
     expect(page.all(".change img")).toEqual([]);
   });
 
-  test("draws the first of many, and more when they are asked for", async () => {
+  test("draws 20 of many changes first and more on request", async () => {
     const files = Array.from({ length: 230 }, (_, at) => change(`file:${at}`));
     const page = await reviewed(ended(READY, ...files));
     expect(page.all(".change")).toHaveLength(20);
@@ -321,7 +321,7 @@ describe("the review", () => {
     await page.until(() => expect(page.all(".change")).toHaveLength(120));
   });
 
-  test("is fetched once, and says where it cannot be; the line stays", async () => {
+  test("loads its module once and shows an error when that fails", async () => {
     const fetched: string[] = [];
     const store = ended(READY, ...FILES);
     const whole = store.module;
@@ -342,7 +342,7 @@ describe("the review", () => {
     expect(fetched).toEqual(["review", "review"]);
   });
 
-  test("says that the kernel no longer has the changes", async () => {
+  test("shows a message when the kernel no longer has the changes", async () => {
     const store = ended(READY);
     store.changeset(SET).value = undefined;
     const page = show(store);
@@ -354,7 +354,7 @@ describe("the review", () => {
     );
   });
 
-  test("opens side by side where the front end can, at once and from each name, and opens files", async () => {
+  test("opens side-by-side diffs and files in the front end", async () => {
     const reviews: Review[] = [];
     const opened: unknown[] = [];
     const store = ended(READY, change("variable:df"), change("file:a.py"), change("cell:c", { name: "In [1]" }));
@@ -384,7 +384,7 @@ describe("the review", () => {
     ]);
   });
 
-  test("side by side have the same buttons as in the list, as long as that is open", async () => {
+  test("gives side-by-side diffs the list's buttons while it is open", async () => {
     const reviews: Review[] = [];
     const store = ended(READY, change("file:a.py"), change("file:b.py", { state: "kept" }));
     store.notebook = { insertBelow() {}, replaceActive() {}, run() {}, compare: (review) => void reviews.push(review) };
@@ -416,7 +416,7 @@ describe("the review", () => {
   });
 });
 
-describe("what was changed since", () => {
+describe("a conflict", () => {
   const conflicts = [
     { id: "file:a.py", path: "a.py", base: "agent\n", current: "mine\n", target: "before\n" },
     { id: "file:b.py", path: "b.py", base: "agent\n", target: "before\n" },
@@ -431,7 +431,7 @@ describe("what was changed since", () => {
     return { store, page };
   }
 
-  test("is shown in its three versions, and undone only as the reader chooses for each", async () => {
+  test("shows three versions and undoes only after a choice for each file", async () => {
     const { store, page } = await conflicting();
     expect(page.find(".conflicts strong").textContent).toBe("2 conflicts: changed since. Nothing was undone yet.");
     await page.until(() => expect(announced(page)).toBe("2 conflicts. 2 files were changed since."));
@@ -456,7 +456,7 @@ describe("what was changed since", () => {
     });
   });
 
-  test("stays as it is where the reader cancels", async () => {
+  test("changes nothing when the user cancels", async () => {
     const { store, page } = await conflicting();
     page.button("Cancel").click();
     await page.until(() => expect(page.all(".conflicts")).toEqual([]));
@@ -489,7 +489,7 @@ describe("the conversation", () => {
   const rewound = (store: MemoryStore) =>
     store.requested.filter(({ method }) => method === "rewindSession").map(({ params }) => params);
 
-  test("goes back to before a message once the reader has seen what that undoes", async () => {
+  test("goes back to before a message after listing what that undoes", async () => {
     const store = two();
     store.answer = () => Promise.resolve({ message: "2 files were undone." });
     const page = show(store);
@@ -508,7 +508,7 @@ describe("the conversation", () => {
     expect(page.find<HTMLTextAreaElement>(".prompt textarea").value).toBe("Fit it");
   });
 
-  test("goes back without the changes where the reader does not want them", async () => {
+  test("goes back without undoing changes when the box is unchecked", async () => {
     const store = two();
     store.answer = () => Promise.resolve({ message: "" });
     const page = show(store);
@@ -518,7 +518,7 @@ describe("the conversation", () => {
     expect(rewound(store)).toEqual([{ channel: SESSION, turnId: "t1", changes: false }]);
   });
 
-  test("says what stays where something conflicts, and goes back only when that is wanted", async () => {
+  test("lists conflicts and goes back only after a second confirmation", async () => {
     const store = two();
     const conflict = { id: "file:a.py", path: "a.py", base: "1", current: "2", target: "3" };
     store.answer = () => Promise.resolve({ message: "Changed since.", conflicts: [conflict] });
@@ -533,7 +533,7 @@ describe("the conversation", () => {
     expect(rewound(store)[1]).toEqual({ channel: SESSION, turnId: "t1", changes: true, choices: { "a.py": "mine" } });
   });
 
-  test("sends a message again as the reader has changed it", async () => {
+  test("goes back and sends the edited message", async () => {
     const store = two();
     store.answer = () => Promise.resolve({ message: "" });
     const page = show(store);
@@ -548,7 +548,7 @@ describe("the conversation", () => {
     expect([action.type, action.message.text]).toEqual(["chat/turnStarted", "Fit it well"]);
   });
 
-  test("leaves everything by Escape, and the focus is where it was", async () => {
+  test("changes nothing on Escape and restores the focus", async () => {
     const store = two();
     const page = show(store);
     press(await asks(page, "Go back"), "Escape");
@@ -570,7 +570,7 @@ describe("the conversation", () => {
     expect(rewound(store)).toEqual([{ channel: SESSION, changes: false }]);
   });
 
-  test("has all its changes in a panel that its menu opens, where the kernel offers them", async () => {
+  test("lists all its changes in a panel opened from its menu", async () => {
     const store = two();
     const page = show(store);
     const names = async () => {
@@ -602,7 +602,7 @@ describe("the conversation", () => {
     [["toolCall", "otherTab"], 1],
     [["during"], 1],
     [[], 1],
-  ])("undoes with all others what was changed by %j: %i", (by, expected) => {
+  ])("counts a file changed by %j as undoable with all others: %i", (by, expected) => {
     expect(tallyOfAll(changesOf({ status: "ready", files: [change("file:a.py", { by })] })).undoable).toBe(expected);
   });
 });

@@ -54,13 +54,13 @@ const tabNames = (page: ReturnType<typeof open>) => page.all("[role=tab]").map((
 const activeTab = (page: ReturnType<typeof open>) => page.find("[role=tab][aria-selected=true]").textContent;
 
 describe("the chat without a conversation", () => {
-  test("says that it connects", () => {
+  test("shows that it is connecting", () => {
     const store = new MemoryStore();
     store.connection.value = "connecting";
     expect(open(store, { kind: "chat" }).text()).toContain("Connecting to the kernel");
   });
 
-  test("is a message box; what is sent begins a conversation with the default agent", async () => {
+  test("starts a conversation with the default agent on send", async () => {
     const { store, page, box } = without("eliza");
     await page.until(() => expect(page.find(".pill").getAttribute("aria-label")).toEqual("Agent: Eliza"));
     expect(store.requested.some(({ method }) => method === "createSession")).toEqual(false);
@@ -79,7 +79,7 @@ describe("the chat without a conversation", () => {
     await page.until(() => expect([box() === before, box().value]).toEqual([true, "And"])); // it keeps the focus
   });
 
-  test("goes to the conversation that began in its box, also when another window opens one meanwhile", async () => {
+  test("opens the conversation it started, not one of another window", async () => {
     const store = readyStore();
     addRoot(store, "eliza");
     const page = open(store, { kind: "chat" });
@@ -99,7 +99,7 @@ describe("the chat without a conversation", () => {
   });
 
   test.each(["before", "after"])(
-    "sends what was sent %s the kernel's answer, before its tab is there",
+    "sends a message entered %s the kernel's answer, before its tab exists",
     async (when) => {
       const { store, page, box } = without("eliza");
       let answer: (made: typeof MADE) => void = () => {};
@@ -123,7 +123,7 @@ describe("the chat without a conversation", () => {
     },
   );
 
-  test("keeps the text and says why, where a conversation could not be begun", async () => {
+  test("keeps the text and shows an error when the agent can't start", async () => {
     const { store, page, box } = without("eliza");
     store.answer = (method) =>
       method === "createSession" ? Promise.reject(new Error("eliza is not installed")) : Promise.resolve({});
@@ -141,7 +141,7 @@ describe("the chat without a conversation", () => {
     expect(page.all(".error-card")).toEqual([]);
   });
 
-  test("without an agent says how to get one; what was sent goes to the one that is chosen", async () => {
+  test("offers an install without an agent and sends once one is chosen", async () => {
     const { store, page, box } = without("");
     expect(page.find(".pill").textContent).toEqual("Choose an agent");
     expect(page.all(".ways button").map((one) => one.textContent)).toEqual(["Install an agent", "Tour"]);
@@ -153,7 +153,7 @@ describe("the chat without a conversation", () => {
     await page.until(() => expect([sentTo(store, CHAT), box().value]).toEqual([["Hello"], ""]));
   });
 
-  test("waits for the kernel's word on the default agent", async () => {
+  test("holds a message until the kernel reports the default agent", async () => {
     const { store, page, box } = without(undefined);
     type(box(), "Hello");
     await page.until(() => page.button("Send message"));
@@ -163,7 +163,7 @@ describe("the chat without a conversation", () => {
     await page.until(() => expect([sentTo(store, CHAT), box().value]).toEqual([["Hello"], ""]));
   });
 
-  test("a prompt of the notebook's goes with the default agent; what is for the agent is folded", async () => {
+  test("sends a notebook's prompt and folds the part for the agent", async () => {
     const { store, page } = without("eliza");
     const detail = "Fix the error in [2]: @error:2\n\nFind the cause.";
     const event = new CustomEvent("agentnb-send", { detail, cancelable: true });
@@ -178,20 +178,20 @@ describe("the chat without a conversation", () => {
     expect(page.find(".for-agent .user-text").textContent).toEqual("Find the cause.");
   });
 
-  test("says that the agent is starting", () => {
+  test("shows a spinner while the agent starts", () => {
     const store = readyStore();
     const agentProcess = { state: "starting" } as const;
     store.session(SESSION).value = { ...sessionState(SESSION), lifecycle: "creating", agentProcess };
     expect(open(store, { kind: "chat" }).all(".pill .spinner")).toHaveLength(1);
   });
 
-  test("an empty conversation names the agent", () => {
+  test("names the agent in an empty conversation", () => {
     const page = open(readyStore(), { kind: "chat" });
     expect(page.text()).toContain("Ask Eliza");
     expect(page.all(".examples")).toEqual([]); // an older kernel sends no examples
   });
 
-  test("an example is written into the box, and not sent; what the reader wrote stays", async () => {
+  test("inserts an example into the message box and keeps typed text", async () => {
     const store = readyStore();
     const prompts = ["Explain @cell:3", "Plot @df by species", "Plot @df by species", "x".repeat(900), "fourth"];
     store.answer = (method) => Promise.resolve(method === "suggestPrompts" ? { prompts } : {});
@@ -220,12 +220,12 @@ describe("tabs", () => {
     expect(activeTab(page)).toEqual("Claude CodeSecond");
   });
 
-  test("a view asked for a tab shows that tab, by its id or its channel", () => {
+  test("open by id or channel when a view requests one", () => {
     expect(activeTab(open(twoTabs(), { kind: "chat", tab: "one" }))).toEqual("ElizaFirst");
     expect(activeTab(open(twoTabs(), { kind: "chat", tab: SESSION }))).toEqual("ElizaFirst");
   });
 
-  test("are a tab list that the arrow keys walk through", async () => {
+  test("switch with the arrow keys and label their panel", async () => {
     const page = open(twoTabs(), { kind: "chat" });
     press(page.find("[aria-selected=true]"), "ArrowRight");
     await page.until(() => expect(activeTab(page)).toEqual("ElizaFirst"));
@@ -235,7 +235,7 @@ describe("tabs", () => {
     expect(panel.getAttribute("aria-labelledby")).toEqual(page.find("[aria-selected=true]").id);
   });
 
-  test("say how each session stands", () => {
+  test("show the status of each session", () => {
     const store = twoTabs();
     store.root.value = {
       agents: [AGENT],
@@ -245,7 +245,7 @@ describe("tabs", () => {
     expect(tabNames(page)).toEqual(["needs you: Eliza", "working: Eliza", "error: Eliza", "Eliza"]);
   });
 
-  test("a draft stays with its tab", async () => {
+  test("keep their own drafts when switched", async () => {
     const page = open(twoTabs(), { kind: "chat" });
     type(page.find("textarea"), "half a thought");
     page.all("[role=tab]")[0]?.click();
@@ -254,7 +254,7 @@ describe("tabs", () => {
     await page.until(() => expect(page.find<HTMLTextAreaElement>("textarea").value).toEqual("half a thought"));
   });
 
-  test("another agent is chosen by the pill: a conversation that has begun stays, and a new one is shown", async () => {
+  test("open a new one for another agent and keep the one with messages", async () => {
     const store = Object.assign(twoTabs(), { module: fetchModule });
     startTurn(store, "t1", "Hi");
     store.answer = () => Promise.resolve({ channel: "claude:/three", chat: "claude:/three/chat" });
@@ -273,7 +273,7 @@ describe("tabs", () => {
     expect(store.dispatched).toEqual([]);
   });
 
-  test("in a conversation without messages another agent takes its place, with what is written", async () => {
+  test("are replaced when empty and another agent is chosen; the draft stays", async () => {
     const store = Object.assign(twoTabs(), { module: fetchModule });
     store.answer = () => Promise.resolve({ channel: "claude:/three", chat: "claude:/three/chat" });
     const page = open(store, { kind: "chat", tab: "one" });
@@ -291,7 +291,7 @@ describe("tabs", () => {
     ]);
   });
 
-  test("two views of one store keep their own active tab", async () => {
+  test("are active for each view separately", async () => {
     const store = twoTabs();
     const left = open(store, { kind: "chat" });
     const right = open(store, { kind: "chat" });
@@ -319,7 +319,7 @@ describe("a conversation", () => {
     expect(page.find("[role=log]").getAttribute("aria-live")).toEqual("off");
   });
 
-  test("a thought is open while the agent thinks and folds when it answers", async () => {
+  test("shows thinking open, then folds it when the answer starts", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     startTurn(store, "t1", "Hi");
@@ -338,7 +338,7 @@ describe("a conversation", () => {
     expect(page.find(".reasoning").textContent).toContain("Weighing it");
   });
 
-  test("a thought says how long it takes, and how long it took", async () => {
+  test("shows how long thinking takes and took", async () => {
     const store = readyStore();
     vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -365,7 +365,7 @@ describe("a conversation", () => {
     expect(page.find(".reasoning .label").textContent).toEqual(took);
   });
 
-  test("a fold that the reader opened stays open while the answer goes on", async () => {
+  test("keeps a fold open that the user opened while the answer streams", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     startTurn(store, "t1", "Hi");
@@ -387,7 +387,7 @@ describe("a conversation", () => {
     expect(page.find(".reasoning .fold-head").getAttribute("aria-expanded")).toEqual("true");
   });
 
-  test("of a long history the last twenty turns are shown first, the others on demand", async () => {
+  test("shows the last 20 turns of a long history and others on demand", async () => {
     const store = readyStore();
     for (let at = 1; at <= 75; at += 1) {
       startTurn(store, `t${at}`, `question ${at}`);
@@ -402,7 +402,7 @@ describe("a conversation", () => {
     expect(page.all(".earlier")).toEqual([]);
   });
 
-  test("turns that are not here yet are fetched when the reader wants them", async () => {
+  test("fetches earlier turns when the user requests them", async () => {
     const store = readyStore();
     const turn = (id: string) => ({
       id,
@@ -422,7 +422,7 @@ describe("a conversation", () => {
     expect(page.all(".earlier")).toEqual([]);
   });
 
-  test("a conversation on screen is marked as read, once", async () => {
+  test("is marked as read once when it is visible", async () => {
     const store = readyStore();
     store.session(SESSION).value = sessionState(SESSION, 1);
     const page = open(store, { kind: "chat" });
@@ -431,7 +431,7 @@ describe("a conversation", () => {
     );
   });
 
-  test("10,000 deltas in a row are drawn in a few redraws", async () => {
+  test("draws 10,000 deltas in fewer than 10 redraws", async () => {
     vi.useFakeTimers({ toFake: ["performance"] }); // no redraw runs out of time, however busy the machine is
     onTestFinished(() => void vi.useRealTimers());
     const store = readyStore();
@@ -454,7 +454,7 @@ describe("a conversation", () => {
 });
 
 describe("mounting", () => {
-  test("puts a shadow root on a fresh child and takes everything away at the end", () => {
+  test("adds a child with a shadow root and removes it on unmount", () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     const el = page.host.parentElement as HTMLElement;

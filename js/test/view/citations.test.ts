@@ -36,8 +36,8 @@ function show() {
   return { store, page: open(store, { kind: "chat" }) };
 }
 
-describe("a research", () => {
-  test("lists what was found; a place opens to its line", async () => {
+describe("a research result", () => {
+  test("lists findings and opens a source file at its line", async () => {
     const { page } = show();
     await page.until(() => expect(page.all(".citations li").length).toBe(2));
     expect(page.find(".citations").textContent).toContain("Found in the source of polars 1.9.0");
@@ -50,7 +50,7 @@ describe("a research", () => {
     expect(opened).toEqual([["/lib/polars/scan.py", 12]]);
   });
 
-  test("opens the conversation that found it, which has no tab until then", async () => {
+  test("opens the research conversation, which has no tab before", async () => {
     const { page, store } = show();
     await page.until(() => expect(page.all(".citations").length).toBe(1));
     expect(page.all("[role=tab]").length).toBe(1);

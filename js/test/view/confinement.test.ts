@@ -20,13 +20,13 @@ async function notes(agentProcess: AgentProcess | undefined) {
 test.each([
   [{ state: "running", unconfined: HOW } as const, "Not confined. It can read and change what you can."],
   [{ state: "running", confined: "can write only to /work" } as const, "Confined: it can write only to /work."],
-])("of an agent that runs: %j", async (process, words) => {
+])("shows the confinement of a running agent: %j", async (process, words) => {
   expect(await notes(process)).toContain(words);
   expect((await notes(process)).filter((one) => one?.includes("onfined"))).toHaveLength(2); // also in the tooltip
 });
 
 test.each([[undefined], [{ state: "running" }], [{ state: "stopped", unconfined: HOW }]])(
-  "not where the agent does not run, or its kernel does not say: %j",
+  "shows nothing if the agent is stopped or its confinement unknown: %j",
   async (process) => {
     expect((await notes(process as AgentProcess | undefined)).join()).not.toContain("onfined");
   },

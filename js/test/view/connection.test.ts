@@ -13,7 +13,7 @@ function openWith(connection: Connection) {
 
 const box = (page: ReturnType<typeof open>) => page.find<HTMLTextAreaElement>("textarea");
 
-describe("the banner", () => {
+describe("the connection banner", () => {
   test.each([
     ["behind", "Catching up"],
     ["busy", "The kernel is running a cell"],
@@ -22,13 +22,13 @@ describe("the banner", () => {
     ["cut", "Disconnected."],
     ["restarted", "The kernel restarted"],
     ["gone", "The kernel ended"],
-  ] as const)("says what %s means, in the chat and below a cell", (connection, text) => {
+  ] as const)("explains the state %s in the chat and below a cell", (connection, text) => {
     const { store, page } = openWith(connection);
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     for (const view of [page, turn]) expect(view.find(".banner").textContent).toContain(text);
   });
 
-  test("is not there while all is well", async () => {
+  test("disappears when the connection is live again", async () => {
     const { store, page } = openWith("busy");
     store.connection.value = "live";
     await page.until(() => expect(page.all(".banner")).toEqual([]));
@@ -37,7 +37,7 @@ describe("the banner", () => {
   test.each([
     ["restarted", true],
     ["busy", false],
-  ] as const)("says of what was sent last, when the kernel is %s, that it may be lost: %s", (connection, isWarned) => {
+  ] as const)("warns that the last message may be lost when the kernel is %s: %s", (connection, isWarned) => {
     const store = readyStore();
     store.isUnsaid = true;
     store.connection.value = connection;
@@ -45,7 +45,7 @@ describe("the banner", () => {
     expect(page.find(".banner").textContent?.includes("may not have reached it")).toBe(isWarned);
   });
 
-  test("says what is missing, why, and only where it is missing, until the reader has seen it", async () => {
+  test("explains missing entries in their conversation until dismissed", async () => {
     const { store, page } = openWith("gap");
     const elsewhere = "eliza:/two/chat";
     store.gaps.value = { [elsewhere]: "Nobody looks at that." };
@@ -61,7 +61,7 @@ describe("the banner", () => {
     expect(store.gaps.value).toEqual({ [elsewhere]: "Nobody looks at that." });
   });
 
-  test("says that a conversation is no longer there, where it would be waited for in vain", async () => {
+  test("shows that a conversation is closed instead of a spinner", async () => {
     const store = readyStore();
     store.connection.value = "gap";
     store.gaps.value = { "eliza:/none": "This conversation is no longer open in the kernel." };
@@ -73,7 +73,7 @@ describe("the banner", () => {
     ]);
   });
 
-  test("leads from a view that is over to the one that goes on", async () => {
+  test("links an ended view to the new chat", async () => {
     const { store, page } = openWith("restarted");
     expect(page.all(".banner button")).toEqual([]);
     const show = vi.fn();
@@ -83,9 +83,9 @@ describe("the banner", () => {
   });
 });
 
-describe("the box", () => {
+describe("the message box", () => {
   test.each(["behind", "busy", "silent", "cut"] as const)(
-    "sends while the connection is %s: it is kept",
+    "queues a message while the connection is %s",
     async (connection) => {
       const { store, page } = openWith(connection);
       type(box(page), "go on");
@@ -96,7 +96,7 @@ describe("the box", () => {
   );
 
   test.each(["restarted", "gone"] as const)(
-    "keeps its draft when the kernel is %s, and sends nothing",
+    "keeps its draft and sends nothing when the kernel is %s",
     async (connection) => {
       const { store, page } = openWith("live");
       type(box(page), "a draft");
@@ -109,8 +109,8 @@ describe("the box", () => {
   );
 });
 
-describe("a view that is over", () => {
-  test("is marked so that nothing in it claims to work", async () => {
+describe("an ended view", () => {
+  test("is marked as over when the kernel restarts", async () => {
     const { store, page } = openWith("live");
     expect(page.all(".root.is-over")).toEqual([]);
     store.connection.value = "restarted";

@@ -26,7 +26,7 @@ function show(checks: readonly DataCheck[], notebook?: Partial<NotebookActions>)
 
 const lines = (page: Page) => page.all(".data-check-line").map((one) => one.textContent);
 
-test("two tables have a line each, the others after a click; a table has one line", async () => {
+test("shows one line per table: two first, the others after a click", async () => {
   const checks = [check("a"), check("a", { text: "2 new nulls in `b`" }), check("b"), check("c")];
   const page = show(checks);
   await page.until(() => expect(lines(page)).toEqual(["a: day became text, and 1 more", "b: day became text"]));
@@ -34,20 +34,20 @@ test("two tables have a line each, the others after a click; a table has one lin
   await page.until(() => expect(lines(page)).toHaveLength(3));
 });
 
-test("a line says how many rows there were, where that is other now", () => {
+test("a line shows row counts only when they have changed", () => {
   const grown = check("orders", { rowsBefore: 10_412, rowsAfter: 31_980, text: "`id` is not unique in `customers`" });
   expect(lineOf([grown])).toBe("`orders` rows 10,412 → 31,980: `id` is not unique in `customers`");
   expect(lineOf([check("t", { rowsBefore: 5, rowsAfter: 5 })])).toBe("`t`: `day` became text");
   expect(byTable([])).toEqual([]);
 });
 
-test("text of a table's name is text: markup in it is shown, and what hides is written out", async () => {
+test("shows markup and hidden characters in table names as text", async () => {
   const page = show([check("<b>x</b>\u202e")]);
   await page.until(() => expect(lines(page)[0]).toContain("<b>x</b>"));
   expect(page.all(".data-checks b")).toHaveLength(0);
 });
 
-test("without a notebook only the question is offered", async () => {
+test("offers only the Ask the agent button without a notebook", async () => {
   const page = show([check("t", { show: "t", assertion: "assert t" })]);
   await page.until(() => expect(lines(page)).toHaveLength(1));
   page.find<HTMLElement>(".data-checks .fold-head")?.click();

@@ -23,7 +23,7 @@ const draw = async (source: string) => {
   return PICTURE;
 };
 
-test("is drawn as an image when the reader asks for it", async () => {
+test("draws a diagram as an image when Draw is clicked", async () => {
   const page = answered("```mermaid\ngraph TD; A-->B\n```", draw);
   await page.until(() => expect(buttons(page)).toHaveLength(1));
   expect([sources, page.all(".code img")]).toEqual([[], []]);
@@ -32,7 +32,7 @@ test("is drawn as an image when the reader asks for it", async () => {
   expect(sources).toEqual(["graph TD; A-->B"]);
 });
 
-test("one that cannot be drawn stays code, and it is said why", async () => {
+test("keeps the code and shows the error when drawing fails", async () => {
   const page = answered("```mermaid\ngraph\n```", () => Promise.reject(new Error("Parse error on line 1.")));
   await page.until(() => expect(buttons(page)).toHaveLength(1));
   buttons(page)[0]?.click();
@@ -40,7 +40,7 @@ test("one that cannot be drawn stays code, and it is said why", async () => {
   expect([page.find(".code pre").textContent, page.all(".code img").length]).toEqual(["graph", 0]);
 });
 
-test("only a picture in the address itself is shown, whatever draws it", async () => {
+test("rejects a drawing that is not a data URL", async () => {
   const page = answered("```mermaid\ngraph\n```", () => Promise.resolve("https://example.org/x.svg"));
   await page.until(() => expect(buttons(page)).toHaveLength(1));
   buttons(page)[0]?.click();
@@ -49,10 +49,10 @@ test("only a picture in the address itself is shown, whatever draws it", async (
 });
 
 test.each([
-  ["where nothing draws diagrams", "```mermaid\ngraph\n```", undefined],
+  ["if nothing draws diagrams", "```mermaid\ngraph\n```", undefined],
   ["for other code", "```python\nx = 1\n```", draw],
   ["for a giant diagram", `\`\`\`mermaid\n${"A-->B\n".repeat(5_000)}\`\`\``, draw],
-])("has no button %s", async (_where, markdown, drawDiagram) => {
+])("shows no Draw button %s", async (_where, markdown, drawDiagram) => {
   const page = answered(markdown, drawDiagram);
   await page.until(() => expect(page.all(".code").length).toBe(1));
   expect(buttons(page)).toHaveLength(0);

@@ -25,7 +25,7 @@ const paramsOf = (store: MemoryStore, method: string) =>
   store.requested.filter((one) => one.method === method).map(({ params }) => params);
 
 describe("earlier conversations", () => {
-  test("of this notebook are offered, and one is opened by a click", async () => {
+  test("list those of this notebook and open one on a click", async () => {
     const store = storeWith({
       sessions: [kept("eliza:/a", { open: false }), kept("eliza:/b", { turns: 1 })],
       elsewhere: [],
@@ -38,7 +38,7 @@ describe("earlier conversations", () => {
     await page.until(() => expect(paramsOf(store, "resumeSession")).toEqual([{ channel: "eliza:/a" }]));
   });
 
-  test("that were open can be brought back all at once; those that are open are not offered", async () => {
+  test("reopen all that were open, except those open elsewhere", async () => {
     const sessions = [kept("eliza:/a"), kept("eliza:/b"), kept("eliza:/c", { open: false }), kept("eliza:/d")];
     const store = storeWith({ sessions, elsewhere: ["eliza:/d"] });
     const page = open(store, { kind: "chat" });
@@ -49,7 +49,7 @@ describe("earlier conversations", () => {
     );
   });
 
-  test("that were open are all offered, and one that cannot be opened stops none of the others", async () => {
+  test("reopen the others when one fails and show its error", async () => {
     const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
     const closed = ["x", "y"].map((id) => kept(`eliza:/${id}`, { open: false }));
     const store = storeWith({ sessions: [...ids.map((id) => kept(`eliza:/${id}`)), ...closed] });
@@ -65,13 +65,13 @@ describe("earlier conversations", () => {
     expect(page.text()).toContain("Reopened 7 conversations.");
   });
 
-  test("that may not be all of them say so", async () => {
+  test("show a note when the list may be incomplete", async () => {
     const store = storeWith({ sessions: [kept("eliza:/a")], note: "The log was <b>damaged</b>." });
     const page = open(store, { kind: "chat" });
     await page.until(() => expect(page.find(".earlier-list .note").textContent).toBe("The log was <b>damaged</b>."));
   });
 
-  test("that cannot be opened say why", async () => {
+  test("show why one could not be opened", async () => {
     const store = storeWith({ sessions: [kept("eliza:/a")] });
     const page = open(store, { kind: "chat" });
     await page.until(() => expect(page.all(".earlier-one")).toHaveLength(1));
@@ -81,7 +81,7 @@ describe("earlier conversations", () => {
   });
 
   test.each([undefined, null, {}, { sessions: 7 }, { sessions: [null, 1, { uri: 3 }, { uri: "x" }] }])(
-    "an answer that makes no sense (%j) offers nothing",
+    "ignore a malformed answer of the kernel (%j)",
     async (answer) => {
       const store = storeWith(answer);
       const page = open(store, { kind: "chat" });
@@ -90,7 +90,7 @@ describe("earlier conversations", () => {
     },
   );
 
-  test("are offered in a conversation that has none of its own yet", async () => {
+  test("are listed in a conversation without turns", async () => {
     const store = readyStore();
     store.session(SESSION).value = sessionState(SESSION, 1);
     store.chat(CHAT).value = { resource: CHAT, title: "", status: 1, modifiedAt: "", turns: [] };

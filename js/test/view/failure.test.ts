@@ -21,11 +21,11 @@ test.each([
     "ZeroDivisionError: division by zero",
   ],
   ["", undefined, ""],
-])("%j, %j is %j", (text, error, expected) => {
+])("for text %j and error %j the sentence is %j", (text, error, expected) => {
   expect(failureSentence(failed(text, error))).toEqual(expected);
 });
 
-test("an error of a megabyte is cut, and takes a moment only", () => {
+test("shortens an error text of one megabyte", () => {
   const sentence = failureSentence(failed(`Too much: ${"y".repeat(1_000_000)}`));
   expect(sentence.length).toBeLessThanOrEqual(200);
   expect(failureSentence(failed(`Traceback (most recent call last)\n${"z\n".repeat(500_000)}ValueError: x`))).toEqual(

@@ -36,7 +36,7 @@ function endTurn(store: MemoryStore, id: string, question: string, answer: strin
 }
 
 describe("a tab", () => {
-  test("gets another name by its menu, by F2 and by a double click", async () => {
+  test("is renamed by its menu, by F2 and by a double click", async () => {
     const { store, page } = tabs();
     await choose(page, "Rename");
     await page.until(() => page.find("[aria-label='Name of the conversation']"));
@@ -54,7 +54,7 @@ describe("a tab", () => {
     await page.until(() => page.find(".bar-form"));
   });
 
-  test("is copied by its menu where its agent can, and the copy is shown when it is there", async () => {
+  test("is duplicated by its menu if the agent can fork, and shows the copy", async () => {
     const { store, page } = tabs();
     const names = () => page.all("[role=menuitem] .menu-name").map((one) => one.textContent);
     page.button("Conversation").click();
@@ -82,7 +82,7 @@ describe("a tab", () => {
     expect(names()).not.toContain("Duplicate");
   });
 
-  test("has its agent restarted by its menu, and says why that failed", async () => {
+  test("restarts its agent by its menu and shows why that failed", async () => {
     const { store, page } = tabs();
     store.answer = () => Promise.reject(new Error("eliza is not installed"));
     await choose(page, "Restart agent");
@@ -91,7 +91,7 @@ describe("a tab", () => {
     expect(page.find(".error-card").textContent).toContain("couldn't be restarted");
   });
 
-  test("is closed by its cross, which no screen reader hears, and by the middle button", () => {
+  test("closes on a click on its cross and on a middle click", () => {
     const { store, page } = tabs();
     const [first, second] = page.all("[role=tab]") as [HTMLElement, HTMLElement];
     expect(second.querySelector(".tab-close")?.getAttribute("aria-hidden")).toEqual("true");
@@ -100,7 +100,7 @@ describe("a tab", () => {
     expect(store.dispatched.map(({ channel }) => channel)).toEqual([OTHER, SESSION]);
   });
 
-  test("says that it has something unread, but not while it is shown", async () => {
+  test("is marked as unread only while another tab is active", async () => {
     const { store, page } = tabs();
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(OTHER, "Second", 1) });
     store.apply("ahp-root://", { type: "x-agentnb/sessionSet", summary: summary(SESSION, "First", 1) });
@@ -124,7 +124,7 @@ describe("drafts", () => {
     expect(Object.keys(sessionStorage).filter((key) => key.startsWith("agentnb draft"))).toEqual([]);
   });
 
-  test("are told to the kernel within half a second, and at once when the tab is left", async () => {
+  test("reach the kernel in half a second, or at once on leaving the tab", async () => {
     fakeTimers();
     try {
       const { store, page } = tabs();
@@ -146,7 +146,7 @@ describe("drafts", () => {
     }
   });
 
-  test("of another window are shown, but not over what is typed here", async () => {
+  test("of another window do not replace text that is typed here", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     store.drafts.value = { [CHAT]: "from elsewhere" };
@@ -157,7 +157,7 @@ describe("drafts", () => {
     expect(box(page).value).toEqual("mine");
   });
 
-  test("of another window replace what stands here, as soon as nobody types here", async () => {
+  test("of another window replace the text once the box loses focus", async () => {
     const { store, page } = tabs();
     const notifications: unknown[] = [];
     store.notify = (_, params) => notifications.push(params);
@@ -174,7 +174,7 @@ describe("drafts", () => {
     expect(box(again).value).toEqual("");
   });
 
-  test("in a window that is not in front are not protected by its caret", async () => {
+  test("of another window replace a focused box if its window has no focus", async () => {
     const { store, page } = tabs();
     store.drafts.value = { [CHAT]: "from elsewhere" };
     box(page).focus();
@@ -184,7 +184,7 @@ describe("drafts", () => {
     await page.until(() => expect(box(page).value).toEqual(""));
   });
 
-  test("of a conversation that is open again in the next kernel are in its box, and not offered elsewhere", async () => {
+  test("stay with a conversation that is reopened in the next kernel", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     type(box(page), "precious words");
@@ -200,8 +200,8 @@ describe("drafts", () => {
   });
 });
 
-describe("a view remembers across a reload", () => {
-  test("its own tab and its folds, each view for itself", async () => {
+describe("a reloaded view", () => {
+  test("keeps its own active tab, separately from other views", async () => {
     const before = tabs();
     const twin = open(before.store, { kind: "chat", tab: "one" });
     before.page.all("[role=tab]")[1]?.click();
@@ -226,7 +226,7 @@ describe("the queue", () => {
     return { store, page: open(store, { kind: "chat" }) };
   }
 
-  test("when one held message is sent now, the others stay held", async () => {
+  test("keeps the other messages on hold when one is sent now", async () => {
     const { store, page } = queued();
     store.apply(CHAT, { type: "chat/turnCancelled", turnId: "t0", holdQueue: true });
     await page.until(() => page.button("Send now: message b"));
@@ -235,7 +235,7 @@ describe("the queue", () => {
     await page.until(() => expect(page.find(".queue-held").textContent).toContain("1 message is on hold."));
   });
 
-  test("is said into the running turn where the agent takes that", async () => {
+  test("sends a message into the running turn if the agent supports it", async () => {
     const { store, page } = queued();
     const agentProcess = { state: "running", steering: true } as const;
     store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess });
@@ -246,7 +246,7 @@ describe("the queue", () => {
     expect(sent(store)).toEqual([{ type: "chat/pendingMessageSet", kind: "steering", id: "b", message }]);
   });
 
-  test("what was changed of a message whose turn came meanwhile is in the box", async () => {
+  test("moves an edit to the message box if the original was already sent", async () => {
     const { store, page } = queued();
     page.button("Edit: message a").click();
     await page.until(() => page.find(".queue textarea"));
@@ -261,7 +261,7 @@ describe("the queue", () => {
     expect(sent(store)).toEqual([]);
   });
 
-  test("what was changed when another tab was shown is kept with the message", async () => {
+  test("saves an open edit when its view closes", async () => {
     const { store, page } = queued();
     page.button("Edit: message a").click();
     await page.until(() => page.find(".queue textarea"));
@@ -272,7 +272,7 @@ describe("the queue", () => {
     ]);
   });
 
-  test("Escape leaves a waiting message as it was", async () => {
+  test("discards the edit of a message on Escape", async () => {
     const { store, page } = queued();
     page.button("Edit: message a").click();
     await page.until(() => page.find(".queue textarea"));
@@ -286,7 +286,7 @@ describe("the queue", () => {
 describe("completion", () => {
   const completionRequests = (store: MemoryStore) => store.requested.filter(({ method }) => method === "complete");
 
-  test("offers the agent's commands after a slash at the start, and Enter takes one", async () => {
+  test("offers agent commands after a leading slash and accepts with Enter", async () => {
     const store = readyStore();
     store.apply(SESSION, {
       type: "x-agentnb/commandsChanged",
@@ -307,7 +307,7 @@ describe("completion", () => {
     await page.until(() => expect(page.all("[role=option]")).toEqual([]));
   });
 
-  test("asks the kernel after an @, walks with the arrows, and Escape closes it", async () => {
+  test("requests mentions after an @, selects with arrows, closes on Escape", async () => {
     const store = readyStore();
     store.answer = () =>
       Promise.resolve({
@@ -331,7 +331,7 @@ describe("completion", () => {
     await page.until(() => expect(page.all("[role=option]")).toEqual([]));
   });
 
-  test("an address is no mention", async () => {
+  test("does not treat an email address as a mention", async () => {
     fakeTimers();
     const store = readyStore();
     const page = open(store, { kind: "chat" });
@@ -352,7 +352,7 @@ describe("pictures", () => {
     box(page).dispatchEvent(event);
   }
 
-  test("are pasted, shown, sent with the message, and gone then", async () => {
+  test("are pasted, shown, sent with the message and then removed", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     paste(page, png());
@@ -375,14 +375,14 @@ describe("pictures", () => {
     [() => new File(["x"], "notes.txt", { type: "text/plain" }), "notes.txt isn't a picture"],
     [() => new File(["<svg/>"], "x.svg", { type: "image/svg+xml" }), "x.svg isn't a picture"],
     [() => png(4 * 1024 * 1024), "the limit for a picture is 3.0 MB"],
-  ])("what cannot be taken is named with the reason", async (file, reason) => {
+  ])("are rejected with a reason when the type or size is not allowed", async (file, reason) => {
     const page = open(readyStore(), { kind: "chat" });
     paste(page, file());
     await page.until(() => expect(page.find("[role=alert]").textContent).toContain(reason));
     expect(page.all(".pictures")).toEqual([]);
   });
 
-  test("are a draft: marked on the tab, shared by the views, kept over a reload, and gone when sent", async () => {
+  test("are part of the draft: shared, kept on reload and cleared on send", async () => {
     const { store, page } = tabs();
     const other = open(store, { kind: "chat", tab: "one" });
     paste(page, png());
@@ -396,7 +396,7 @@ describe("pictures", () => {
     expect(Object.keys(sessionStorage).filter((key) => key.startsWith("agentnb pictures"))).toEqual([]);
   });
 
-  test("that are too large to be kept say so", async () => {
+  test("show a warning when they are too large to survive a reload", async () => {
     const { page } = tabs();
     paste(page, png(1_600_000));
     await page.until(() => expect(page.text()).toContain("reloading the page removes them"));
@@ -404,7 +404,7 @@ describe("pictures", () => {
     expect(again.all(".pictures")).toEqual([]);
   });
 
-  test("together they may not be too much", async () => {
+  test("are rejected when their total size exceeds the limit", async () => {
     const page = open(readyStore(), { kind: "chat" });
     paste(page, png(2.5 * 1024 * 1024, "one.png"), png(2.9 * 1024 * 1024, "two.png"));
     await page.until(() => expect(page.find("[role=alert]").textContent).toContain("two.png wasn't added"));
@@ -448,7 +448,7 @@ describe("selectors", () => {
     { name: "nameless" },
   ];
 
-  test("what the agent says against the chosen one stands above the box, as text", async () => {
+  test("show the agent's warning about the chosen option as plain text", async () => {
     const store = readyStore();
     const page = open(store, { kind: "chat" });
     const option = { id: "model", name: "Model", category: "model", type: "select", currentValue: "a" };
@@ -463,7 +463,7 @@ describe("selectors", () => {
     await page.until(() => expect(page.all(".banner")).toEqual([]));
   });
 
-  test("come from the agent's options in a fixed order, and are chosen by action", async () => {
+  test("list the agent's options in a fixed order and send choices", async () => {
     const store = readyStore();
     store.apply(SESSION, { type: "x-agentnb/configOptionsChanged", configOptions: options });
     const page = await withList(store);
@@ -480,7 +480,7 @@ describe("selectors", () => {
     ]);
   });
 
-  test("modes are one of them", async () => {
+  test("include the agent's modes", async () => {
     const store = readyStore();
     const modes = {
       currentModeId: "ask",
@@ -498,7 +498,7 @@ describe("selectors", () => {
     expect(sent(store)).toEqual([{ type: "x-agentnb/modeChanged", modeId: "code" }]);
   });
 
-  test("tokens, cost and context are read there", async () => {
+  test("show tokens, cost and context usage", async () => {
     const store = readyStore();
     store.apply(SESSION, {
       type: "x-agentnb/contextUsageChanged",
@@ -513,7 +513,7 @@ describe("selectors", () => {
     expect((await withList(store)).text()).toContain(usage);
   });
 
-  test("a context that is nearly full is said, with what to do", async () => {
+  test("warn about a nearly full context", async () => {
     const store = readyStore();
     const fill = (used: number) => store.apply(SESSION, { type: "x-agentnb/contextUsageChanged", used, size: 200_000 });
     fill(170_000);
@@ -525,7 +525,7 @@ describe("selectors", () => {
   });
 });
 
-test("of a long conversation the tokens are those of the turns that are here, and it is said", async () => {
+test("counts the tokens of loaded turns only and states their number", async () => {
   const store = readyStore();
   startTurn(store, "t", "x");
   store.apply(CHAT, { type: "chat/usage", turnId: "t", usage: { inputTokens: 1200, outputTokens: 300 } });
@@ -540,7 +540,7 @@ test("of a long conversation the tokens are those of the turns that are here, an
 });
 
 describe("find", () => {
-  test("goes from turn to turn that holds the words, also those not drawn", async () => {
+  test("goes through matching turns, including those not drawn", async () => {
     const store = readyStore();
     for (let at = 0; at < 40; at += 1)
       endTurn(store, `t${at}`, `question ${at}`, at % 10 === 3 ? "a **Needle** here" : "hay");
@@ -558,7 +558,7 @@ describe("find", () => {
     await page.until(() => expect(page.all(".find")).toEqual([]));
   });
 
-  test("Ctrl+F with the finder open goes to its box and selects the words, from everywhere", async () => {
+  test("focuses the open search box and selects its text on Ctrl+F", async () => {
     const store = readyStore();
     endTurn(store, "t", "question", "answer");
     const page = open(store, { kind: "chat" });
@@ -574,7 +574,7 @@ describe("find", () => {
     }
   });
 
-  test("says when there is nothing", async () => {
+  test("shows a message when nothing matches", async () => {
     const store = readyStore();
     endTurn(store, "t", "q", "a");
     const page = open(store, { kind: "chat" });
@@ -594,7 +594,7 @@ describe("export", () => {
     Object.assign(navigator, { clipboard: { writeText: (text: string) => Promise.resolve(copied.push(text)) } });
   });
 
-  test("a turn and a conversation are copied as Markdown", async () => {
+  test("copies a turn and a conversation as Markdown", async () => {
     const store = readyStore();
     endTurn(store, "t", "What is it?", "**It** is ```` ` ````.");
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "Naming")] };
@@ -608,7 +608,7 @@ describe("export", () => {
   });
 });
 
-test("what is copied of a turn says what was changed, decided and how a command ended", () => {
+test("includes diffs, decisions and exit codes in a turn's Markdown", () => {
   const store = readyStore();
   startTurn(store, "t", "Go");
   const tool = (toolCallId: string, displayName: string, details: object) => {
@@ -653,7 +653,7 @@ test("what is copied of a turn says what was changed, decided and how a command 
   expect(text).toContain("<summary>rm (denied: Reject)</summary>\n\n> a rule says so");
 });
 
-describe("a form of the agent", () => {
+describe("an agent's form", () => {
   const questions = [
     { kind: "text", id: "name", message: "Name", required: true, min: 2 },
     { kind: "integer", id: "n", message: "How many?", min: 1, max: 9 },
@@ -704,7 +704,7 @@ describe("a form of the agent", () => {
       ?.querySelector("input")
       ?.click();
 
-  test("says what is missing, and sends each answer in its kind", async () => {
+  test("shows validation errors and sends each answer with its type", async () => {
     const { store, page } = await openForm({ questions });
     page.button("Send").click();
     await page.until(() =>
@@ -757,13 +757,13 @@ describe("a form of the agent", () => {
     await page.until(() => expect(page.all(".input-request")).toEqual([]));
   });
 
-  test("Skip answers without answers", async () => {
+  test("declines the request when Skip is clicked", async () => {
     const { store, page } = await openForm({ questions });
     page.button("Skip").click();
     expect(sent(store)).toEqual([{ type: "chat/inputCompleted", requestId: "r", response: "decline" }]);
   });
 
-  test("begins with what is recommended; of one of several with the first", async () => {
+  test("preselects recommended options, the first one in a single choice", async () => {
     const options = ["a", "b", "c"].map((id) => ({ id, label: id.toUpperCase(), recommended: id !== "a" }));
     const { store, page } = await openForm({
       questions: [
@@ -780,14 +780,14 @@ describe("a form of the agent", () => {
     });
   });
 
-  test("what is only to be done elsewhere is said to be done, or called off", async () => {
+  test("has the buttons I've signed in and Skip when it has no questions", async () => {
     const { store, page } = await openForm({ message: "Eliza waits for your login." });
     expect(page.all(".input-request button").map((one) => one.textContent)).toEqual(["I've signed in", "Skip"]);
     page.button("I've signed in").click();
     expect(sent(store)).toMatchObject([{ type: "chat/inputCompleted", response: "accept" }]);
   });
 
-  test("an address is shown in full with whose it is; one that is none cannot be opened", async () => {
+  test("shows the full URL and its host, and links only web addresses", async () => {
     const { page } = await openForm({ url: "https://bank.example@evil.example/login" });
     expect(page.find(".address strong").textContent).toEqual("evil.example");
     expect(page.find(".address code").textContent).toEqual("https://bank.example@evil.example/login");
@@ -797,7 +797,7 @@ describe("a form of the agent", () => {
     expect(bad.text()).toContain("isn't a web address");
   });
 
-  test("keys typed in it stay in it", async () => {
+  test("does not let key events leave the chat", async () => {
     const { page } = await openForm({ questions });
     const heard: string[] = [];
     page.host.parentElement?.addEventListener("keydown", (event) => heard.push(event.key));
@@ -806,7 +806,7 @@ describe("a form of the agent", () => {
   });
 });
 
-describe("trouble with the agent", () => {
+describe("an agent failure", () => {
   const trouble = (more: Partial<SessionState>) => {
     const store = readyStore();
     store.session(SESSION).value = { ...(store.session(SESSION).peek() as SessionState), ...more };
@@ -817,7 +817,7 @@ describe("trouble with the agent", () => {
     [{ agentProcess: { state: "failed", message: "exit code 1" } }, "Restart agent"],
     [{ agentProcess: { state: "stopped", message: "" } }, "Restart agent"],
     [{ lifecycle: "failed", creationError: { errorType: "X", message: "no" } }, "Try again"],
-  ] as const)("is mended by a button", async (more, name) => {
+  ] as const)("has a button that restarts the agent and shows its error", async (more, name) => {
     const { store, page } = trouble(more as Partial<SessionState>);
     store.answer = () => Promise.reject(new Error("it does not want to"));
     page.button(name).click();
@@ -826,7 +826,7 @@ describe("trouble with the agent", () => {
   });
 });
 
-test("who asks wants to see the answer: the transcript goes to its end, but not for what only waits", async () => {
+test("scrolls to the end when a message is sent, not when it is queued", async () => {
   const store = readyStore();
   endTurn(store, "t1", "first", "answer");
   sessionStorage.setItem('agentnb view host {"kind":"chat"} 0', `[["scroll ${CHAT}",{"turnId":"t1","offset":0}]]`);
@@ -846,8 +846,8 @@ test("who asks wants to see the answer: the transcript goes to its end, but not 
   await page.until(() => expect(away()).toEqual(0));
 });
 
-describe("code that a cell can run", () => {
-  test("is put below the active cell, with a cell magic where it is not Python", () => {
+describe("a code block", () => {
+  test("is inserted below the active cell, with a cell magic if not Python", () => {
     const store = readyStore();
     const inserted: string[] = [];
     store.notebook = { insertBelow: (source) => inserted.push(source), replaceActive: () => {}, run: () => {} };
@@ -858,7 +858,7 @@ describe("code that a cell can run", () => {
     expect(inserted).toEqual(["x = 1", "%%bash\nls"]);
   });
 
-  test("is run in a cell of its own, or put in the place of the active one's, and it is said", async () => {
+  test("runs in a new cell or replaces the active cell, and announces it", async () => {
     const store = readyStore();
     const done: string[] = [];
     const keep = (what: string) => (source: string) => done.push(`${what} ${source}`);
@@ -876,7 +876,7 @@ describe("code that a cell can run", () => {
     );
   });
 
-  test("under a cell cannot replace it: the click itself would make it the active one", () => {
+  test("has no Replace the active cell button below a cell", () => {
     const store = readyStore();
     store.notebook = { insertBelow: () => {}, replaceActive: () => {}, run: () => {} };
     endTurn(store, "t", "q", "```python\nx = 1\n```\n");
@@ -888,7 +888,7 @@ describe("code that a cell can run", () => {
     expect(page.all("[aria-label='Replace the active cell']")).toEqual([]);
   });
 
-  test("has copy alone where there is no notebook, and while it is being written", () => {
+  test("has only Copy code without a notebook or while it streams", () => {
     const store = readyStore();
     endTurn(store, "t", "q", "```python\nx = 1\n```\n");
     const names = (page: Page) => page.all(".code-bar button").map((one) => one.getAttribute("aria-label"));
@@ -909,7 +909,7 @@ describe("code that a cell can run", () => {
 });
 
 describe("a written plan", () => {
-  test("is Markdown or a file, and only the last of each id is shown", () => {
+  test("shows only the latest version of each id, as Markdown", () => {
     const store = readyStore();
     startTurn(store, "t", "x");
     const plan = (id: string, more: object) =>

@@ -44,7 +44,7 @@ test.each(CASES)("$description", ({ calls, changes: expected }) => {
   expect(rows).toEqual(expected);
 });
 
-test("a change whose text was too large to come along is named without counts", () => {
+test("lists a change with truncated text without counts", () => {
   const cut = part({ kind: "edit", diffs: [["/w/a", "1\n", "2\n"]] });
   Object.assign((cut as { toolCall: ToolCallState }).toolCall.details?.content?.[0] as object, {
     newTextRef: { uri: "u", size: 99_999 },
@@ -65,7 +65,7 @@ function ended(...calls: Call[]): MemoryStore {
 
 const show = (store: MemoryStore) => open(store, { kind: "chat" });
 
-describe("at the end of a turn", () => {
+describe("the files below a turn", () => {
   const saved: { name: string; blob: Blob }[] = [];
   let blob: Blob;
   beforeEach(() => {
@@ -81,7 +81,7 @@ describe("at the end of a turn", () => {
   });
   afterEach(() => void vi.restoreAllMocks());
 
-  test("stand the files that it changed, with lines that came and went", () => {
+  test("list each changed file with its added and removed lines", () => {
     const page = show(
       ended(
         { kind: "edit", diffs: [["/w/src/a.py", "1\n", "2\n3\n"]] },
@@ -103,7 +103,7 @@ describe("at the end of a turn", () => {
     ]);
   });
 
-  test("a change unfolds where it stands", async () => {
+  test("unfold a change in place as plain text", async () => {
     const page = show(ended({ kind: "edit", diffs: [["/w/a.py", "1\n", "<b>2</b>\n"]] }));
     const head = page.find(".files .file .fold-head");
     expect(head.getAttribute("aria-expanded")).toBe("false");
@@ -112,7 +112,7 @@ describe("at the end of a turn", () => {
     expect(page.all(".files b")).toEqual([]);
   });
 
-  test("many are folded, none are no section, and a running turn has none yet", () => {
+  test("are folded if many, and absent if none changed or the turn runs", () => {
     const edits = [1, 2, 3, 4, 5, 6].map((number): Call => ({ kind: "edit", diffs: [[`/w/${number}`, null, "x"]] }));
     expect(
       show(ended(...edits))
@@ -126,7 +126,7 @@ describe("at the end of a turn", () => {
     expect(show(store).all(".files")).toEqual([]);
   });
 
-  test("a file is taken along as bytes that no page opens, under its name with nothing hidden in it", async () => {
+  test("download as untyped bytes, with hidden characters in names visible", async () => {
     const name = "fig \u202egpj.html";
     const store = ended({ kind: "edit", locations: [`/w/report/${name}`] });
     const content = new Blob([new Uint8Array([0, 255, 60])]);
@@ -139,7 +139,7 @@ describe("at the end of a turn", () => {
     await page.until(() => expect(page.find<HTMLButtonElement>(".files .icon-button").disabled).toBe(false));
   });
 
-  test("one that cannot be had says why, beside its name, and can be asked for again", async () => {
+  test("show why a download failed and allow another try", async () => {
     const store = ended({ kind: "edit", diffs: [["/w/.env", null, "KEY=1\n"]] });
     store.answer = () => Promise.reject(new Error("'.env' may hold secrets."));
     const page = show(store);
@@ -152,7 +152,7 @@ describe("at the end of a turn", () => {
     expect(saved).toHaveLength(1);
   });
 
-  test("without a kernel nothing is fetched", () => {
+  test("disable Download when the kernel has ended", () => {
     const store = ended({ kind: "edit", diffs: [["/w/a", null, "1\n"]] });
     store.connection.value = "gone";
     expect(show(store).button("Download a").disabled).toBe(true);

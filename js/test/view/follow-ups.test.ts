@@ -37,8 +37,8 @@ const show = (store: MemoryStore) => open(store, { kind: "chat" });
 const next = (page: Page) => page.all(".follow-ups button").map((one) => one.textContent);
 const runs = (page: Page) => page.all("[aria-label='Run the changed cells']").length;
 
-describe("what follows a turn", () => {
-  test("runs the code cells that it changed, in their order, once", async () => {
+describe("actions after a turn", () => {
+  test("run the changed code cells once, in their order", async () => {
     const run: (readonly string[])[] = [];
     const files = [change("cell:a"), change("cell:gone", { status: "deleted" }), change("cell:b"), change("file:c")];
     const store = ended([], files);
@@ -49,7 +49,7 @@ describe("what follows a turn", () => {
     expect(run).toEqual([["a", "b"]]);
   });
 
-  test("does not run again what ran since it was changed", () => {
+  test("offer no run when all changed cells have run since", () => {
     const store = ended([], [change("cell:a"), change("cell:b")]);
     const ran = new Set(["a"]);
     store.notebook = { runCells: (_ids) => undefined, hasRun: (id) => ran.has(id) } as NotebookActions;
@@ -58,7 +58,7 @@ describe("what follows a turn", () => {
     expect(runs(show(store))).toEqual(0);
   });
 
-  test("explains an error that ended it: one that the agent went on after was seen to", async () => {
+  test("offer Explain the error only if the last tool call failed", async () => {
     const menu = async (...calls: [string, boolean][]) => {
       const store = ended(calls);
       const page = show(store);
@@ -78,7 +78,7 @@ describe("what follows a turn", () => {
     ]);
   });
 
-  test("is nothing without a kernel", () => {
+  test("offer no run when the kernel has ended", () => {
     const store = ended([], [change("cell:a")]);
     store.notebook = { runCells: (_ids) => undefined } as NotebookActions;
     store.connection.value = "gone";
@@ -94,8 +94,8 @@ function suggest(store: MemoryStore, ...suggestions: string[]): MemoryStore {
 
 const box = (page: Page) => page.find(".prompt textarea") as HTMLTextAreaElement;
 
-describe("what the agent suggests", () => {
-  test("is written into the box by a click, and is not sent", async () => {
+describe("prompt suggestions", () => {
+  test("fill the message box on a click and are not sent", async () => {
     const store = suggest(ended([["tests", false]]), "Run the test alone", "Show what\nit returns");
     const page = show(store);
     expect(next(page)).toEqual(["Run the test alone", "Show what it returns"]);
@@ -109,7 +109,7 @@ describe("what the agent suggests", () => {
     expect(store.dispatched).toHaveLength(sent);
   });
 
-  test("stays behind what the reader has written", async () => {
+  test("are appended to text that the user typed", async () => {
     const page = show(suggest(ended([]), "Plot it"));
     box(page).value = "First: ";
     box(page).dispatchEvent(new Event("input", { bubbles: true }));
@@ -117,11 +117,11 @@ describe("what the agent suggests", () => {
     await page.until(() => expect(box(page).value).toBe("First: Plot it"));
   });
 
-  test("is on offer before the first message, too", () => {
+  test("are shown before the first message", () => {
     expect(next(show(suggest(readyStore(), "Look around")))).toEqual(["Look around"]);
   });
 
-  test("goes when a prompt is sent, when it is withdrawn, and while there is no kernel", async () => {
+  test("disappear on a new prompt, on withdrawal and without a kernel", async () => {
     const store = suggest(ended([]), "Plot it");
     const page = show(store);
     suggest(store);
@@ -138,7 +138,7 @@ describe("what the agent suggests", () => {
     await page.until(() => expect(next(page)).toEqual([]));
   });
 
-  test("is text, whatever it says, at most three of it, whole in the tooltip", () => {
+  test("show at most three as plain text, complete in the tooltip", () => {
     const long = `Plot ${"every column ".repeat(150)}`.trim();
     const page = show(suggest(ended([]), "<img src=x onerror=alert(1)>", "a\u202eb", long, "A fourth"));
     expect(next(page)).toEqual(["<img src=x onerror=alert(1)>", "a⟨U+202E⟩b", long]);
@@ -146,7 +146,7 @@ describe("what the agent suggests", () => {
     expect(page.all(".follow-ups button").map((one) => one.title)).toEqual(next(page));
   });
 
-  test("that is no text is not shown", () => {
+  test("are not shown when they are not text", () => {
     const store = ended([]);
     store.apply(CHAT, {
       type: "x-agentnb/promptSuggestionsChanged",
@@ -156,8 +156,8 @@ describe("what the agent suggests", () => {
   });
 });
 
-describe("a question that waits", () => {
-  test("in another conversation is named above the box, and a click goes there", async () => {
+describe("a pending question", () => {
+  test("in another conversation is shown above the box and opens on a click", async () => {
     const store = readyStore();
     addSession(store, OTHER);
     const waiting = [summary(SESSION, "First"), summary(OTHER, "Clean the data", 24)];
@@ -169,7 +169,7 @@ describe("a question that waits", () => {
     expect(page.all(".waiting-question")).toEqual([]);
   });
 
-  test("further up is named as long as its answers are out of sight; a click puts the focus on its card", async () => {
+  test("is shown above the box while its card is out of view, and focuses it", async () => {
     let sees: (isIntersecting: boolean) => void = () => {};
     class Observer {
       constructor(listener: (entries: object[]) => void, options?: { threshold?: number }) {

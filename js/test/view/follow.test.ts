@@ -45,14 +45,14 @@ function following(pinned = true) {
 }
 
 describe("a transcript at its end", () => {
-  test("follows what comes, and takes its own scrolls for nobody's", () => {
+  test("follows new content and ignores its own scroll events", () => {
     const { box, follower, reports, kept, grow } = following();
     for (let at = 0; at < 3; at++) grow();
     box.frame();
     expect([box.scrollTop, follower.pinned, reports, kept]).toEqual([1020, true, [], []]);
   });
 
-  test("stands still while the pointer is on a question, and follows again when it has left", () => {
+  test("does not scroll while the pointer is on a question", () => {
     const { box, follower, grow } = following();
     box.hovered = {} as Element;
     grow();
@@ -62,7 +62,7 @@ describe("a transcript at its end", () => {
     expect(box.scrollTop).toBe(980);
   });
 
-  test("is let go by one step of the wheel, whatever text comes before the browser has scrolled", () => {
+  test("is unpinned by one wheel step even while text streams", () => {
     const { box, follower, reports, grow } = following();
     grow();
     follower.intends("up"); // the wheel event arrives first, …
@@ -77,7 +77,7 @@ describe("a transcript at its end", () => {
     expect([box.scrollTop, follower.pinned, reports]).toEqual([890, false, [false]]);
   });
 
-  test("is let go by a wheel that comes between our scroll and what is told of it", () => {
+  test("is unpinned by a wheel step before its own scroll is reported", () => {
     const { box, follower, kept, grow } = following();
     grow();
     grow();
@@ -89,7 +89,7 @@ describe("a transcript at its end", () => {
     expect([follower.pinned, kept]).toEqual([false, [978]]);
   });
 
-  test("stays held by a wheel that leads down, and by one where nothing can be scrolled", () => {
+  test("stays pinned on a wheel step down or when nothing can scroll", () => {
     const { box, follower } = following();
     follower.intends("down");
     box.scrollHeight = 80;
@@ -98,7 +98,7 @@ describe("a transcript at its end", () => {
     expect(follower.pinned).toEqual(true);
   });
 
-  test("stays held while heights change by themselves", () => {
+  test("stays pinned when content heights change", () => {
     const { box, follower, reports } = following();
     box.scrollHeight = 700; // the browser clamps
     box.scrollTop = 600;
@@ -116,7 +116,7 @@ describe("a transcript away from its end", () => {
     ["down", 700, false],
     ["free", 895, true],
     ["up", 895, false],
-  ])("when the reader goes %s to %i holds the end: %s", (intent, to, holds) => {
+  ])("is pinned when the user scrolls %s to %i: %s", (intent, to, holds) => {
     const { box, follower } = following();
     follower.intends("up");
     box.scrollTop = 500;
@@ -127,7 +127,7 @@ describe("a transcript away from its end", () => {
     expect(follower.pinned).toEqual(holds);
   });
 
-  test("goes where it is sent and stays there, near the end too", () => {
+  test("stays unpinned when its own code scrolls near the end", () => {
     const { box, follower, kept } = following(false);
     follower.moves(() => {
       box.scrollTop = 898;
@@ -136,13 +136,13 @@ describe("a transcript away from its end", () => {
     expect([follower.pinned, kept]).toEqual([false, []]);
   });
 
-  test("counts what the reader wants, so that a second move of ours can be left out", () => {
+  test("counts the scroll intents of the user", () => {
     const { follower } = following(false);
     follower.intends("down");
     expect(follower.wishes).toEqual(1);
   });
 
-  test("holds the end again when asked to, and follows at once", () => {
+  test("is pinned and scrolled to the end by hold()", () => {
     const { box, follower, reports, grow } = following();
     follower.intends("up");
     box.scrollTop = 300;

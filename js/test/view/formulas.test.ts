@@ -19,7 +19,7 @@ function isDrawn(source: string): boolean {
   }
 }
 
-test("of 300 formulas at least 292 are drawn, and none with a link, a picture or HTML", () => {
+test("draws at least 292 of 300 formulas and no links, pictures or HTML", () => {
   const drawn = formulas.filter(isDrawn);
   expect(formulas).toHaveLength(300);
   expect(new Set(formulas).size).toBe(300);
@@ -28,6 +28,6 @@ test("of 300 formulas at least 292 are drawn, and none with a link, a picture or
   expect(drawn.filter((one) => FORBIDDEN.test(one))).toEqual([]);
 });
 
-test("an equation that LaTeX would number is drawn without its number", () => {
+test("draws a numbered equation without its number", () => {
   expect(formula("\\begin{equation} a = b \\end{equation}", true).textContent).toBe("a=b");
 });

@@ -30,12 +30,12 @@ test.each([
   [{ permissions: "deny", freedom: "custom" }, "Custom"],
   [{ permissions: "allow", freedom: "custom" }, "Full trust"],
   [{ permissions: "ask", freedom: "future" }, "Custom"],
-])("the settings %o are shown as one word: %s", (values, word) => {
+])("shows the settings %o as one word: %s", (values, word) => {
   const page = open(configured(values), { kind: "chat" });
   expect([button(page).textContent, button(page).ariaLabel]).toEqual([word, `Freedom: ${word}`]);
 });
 
-test("one of the three is chosen in place, and nothing else is set", async () => {
+test("changes only the freedom when Ask, Edit or Auto is chosen", async () => {
   const store = configured({ permissions: "ask", freedom: "ask", kernel: "run" });
   const page = open(store, { kind: "chat" });
   const all = await items(page);
@@ -47,7 +47,7 @@ test("one of the three is chosen in place, and nothing else is set", async () =>
   ]);
 });
 
-test("what Auto comes to is as the kernel says: without confinement and previews it asks", async () => {
+test("shows the kernel's description of Auto", async () => {
   const store = configured(
     { permissions: "ask", freedom: "ask" },
     {},
@@ -61,7 +61,7 @@ test("what Auto comes to is as the kernel says: without confinement and previews
   ]);
 });
 
-test("a freedom that a policy forbids is faint and says why", async () => {
+test("dims a freedom that a policy forbids and shows why", async () => {
   const schema = { properties: { freedom: { enum: ["ask", "edit"] } } };
   const page = open(configured({ permissions: "ask", freedom: "ask" }, schema), { kind: "chat" });
   const [, edit, auto] = await items(page);
@@ -75,7 +75,7 @@ test("a freedom that a policy forbids is faint and says why", async () => {
 test.each([
   [undefined, "Ask"],
   ["edit", "Edit"],
-])("on the start page it is as the settings say (%s) until the reader chooses", async (set, word) => {
+])("uses the configured freedom (%s) on the start page until a choice", async (set, word) => {
   const store = new MemoryStore();
   store.answer = (method) => Promise.resolve(method === "describeFreedom" ? { auto: "" } : { channel: "eliza:/new" });
   const config = { schema: {}, values: { look: set ? { freedom: set } : {} } };
@@ -96,7 +96,7 @@ test.each([
 test.each([
   ["ask", [{ type: "session/configChanged", config: { freedom: "edit" } }]],
   ["edit", []],
-])("a choice made before the conversation has come is sent to it when it comes as %s", async (freedom, sent) => {
+])("sends an early choice only if the conversation loads another (%s)", async (freedom, sent) => {
   const store = configured({ permissions: freedom, freedom });
   const session = store.session(SESSION);
   const loaded = session.peek();
