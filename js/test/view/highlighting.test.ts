@@ -14,17 +14,17 @@ const module = async (name: string): Promise<{ default: unknown }> => {
 const show = (text: string) => new MarkdownPage({ module }).draw(text, false);
 const keyword = (page: MarkdownPage) => page.element.querySelector(".hl-keyword")?.textContent;
 
-test("code is plain where nothing can be fetched", () => {
+test("shows code without colours when no module can be fetched", () => {
   const page = new MarkdownPage().draw(PYTHON, false);
   expect([keyword(page), page.element.querySelector("code")?.textContent]).toEqual([undefined, "def f(): pass"]);
 });
 
-test("text without a language fetches nothing", () => {
+test("fetches no module for code without a language", () => {
   show("```\ndef f(): pass\n```");
   expect(modules).toEqual([]);
 });
 
-test("code is coloured once the colours are here; a failed fetch is tried again with the next code", async () => {
+test("colours code once the module is fetched, and retries a failed fetch", async () => {
   const first = show(PYTHON);
   await eventually(() => expect(modules).toEqual(["highlighting"]));
   const pages = [first];
@@ -37,7 +37,7 @@ test("code is coloured once the colours are here; a failed fetch is tried again 
   expect(modules).toEqual(["highlighting", "highlighting"]);
 });
 
-test("an open fence grows in one text node and is coloured when it closes", () => {
+test("an open fence grows in one text node, and gets colours when it closes", () => {
   const page = new MarkdownPage({ module });
   page.draw("```python\nimport", true);
   const node = page.element.querySelector("code")?.firstChild;

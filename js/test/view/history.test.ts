@@ -101,7 +101,7 @@ function choose(page: Page, label: string, value: string): void {
 }
 
 describe("the history", () => {
-  test("opens from the conversation's menu with the focus in the search box; Escape gives the focus back", async () => {
+  test("opens from the menu with focus in the search box; Escape closes it", async () => {
     const page = await opened(new HistoryStore());
     expect([page.root.activeElement, page.all(".prompt")]).toEqual([box(page), []]);
     expect(titles(page)).toEqual(["About a", "About b"]);
@@ -110,7 +110,7 @@ describe("the history", () => {
     expect([page.root.activeElement?.getAttribute("aria-label"), page.all(".history")]).toEqual(["Conversation", []]);
   });
 
-  test("opens and closes by Alt+H, and its module is fetched once", async () => {
+  test("opens and closes with Alt+H, and fetches its module once", async () => {
     const store = new HistoryStore();
     const page = open(store, { kind: "chat" });
     for (const _ of [1, 2]) {
@@ -129,7 +129,7 @@ describe("the history", () => {
     ]);
   });
 
-  test("opens where no conversation is open", async () => {
+  test("opens when no conversation is open", async () => {
     const store = new HistoryStore();
     store.root.value = { agents: [AGENT], sessions: [] };
     const page = open(store, { kind: "chat" });
@@ -137,14 +137,14 @@ describe("the history", () => {
     await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
   });
 
-  test("gives way to a tab that is chosen", async () => {
+  test("closes when a conversation tab is selected", async () => {
     const page = await opened(new HistoryStore());
     page.find("[role=tab]").click();
     await page.until(() => page.find(".prompt"));
     expect(page.all(".history")).toEqual([]);
   });
 
-  test("that cannot be loaded says why, closes by Escape, and is fetched again", async () => {
+  test("shows why its module failed to load, and retries when reopened", async () => {
     const store = new HistoryStore();
     const load = store.module;
     store.module = () => Promise.reject(new Error("The front end has no module 'history'."));
@@ -161,8 +161,8 @@ describe("the history", () => {
   });
 });
 
-describe("the list", () => {
-  test("is by day, with agent, time, and where each was begun", async () => {
+describe("the history list", () => {
+  test("groups conversations by day, with agent, time, notebook and folder", async () => {
     const noon = new Date(2026, 5, 15, 12).getTime();
     vi.setSystemTime(noon); // no midnight and no change to summer time between the days
     onTestFinished(() => void vi.useRealTimers());
@@ -183,7 +183,7 @@ describe("the list", () => {
     await page.until(() => expect(mains(page)[0]?.textContent).toContain("· fit.ipynb · /home/me/work"));
   });
 
-  test("is narrowed by where and by agent, and the filter's button says so", async () => {
+  test("filters by place and agent, and names them on the filter button", async () => {
     const sessions = [kept("a"), kept("b", { agent: "gone" })];
     const store = new HistoryStore({ listSessions: () => ({ sessions }) });
     const page = await opened(store);
@@ -202,7 +202,7 @@ describe("the list", () => {
     );
   });
 
-  test("goes on at its end, once, and without what was listed already", async () => {
+  test("loads the next page once, without duplicates, on Show more", async () => {
     const all = Array.from({ length: 70 }, (_, number) => kept(`${number}`));
     const store = new HistoryStore({
       listSessions: ({ offset }) => ({ sessions: all.slice(Number(offset) - (offset ? 1 : 0)).slice(0, 50) }),
@@ -217,7 +217,7 @@ describe("the list", () => {
     expect(page.all(".history-more")).toEqual([]);
   });
 
-  test("marks what another kernel has open: it can be previewed, not opened or deleted", async () => {
+  test("allows only a preview of conversations open in another kernel", async () => {
     const store = new HistoryStore({
       listSessions: () => ({ sessions: [kept("a")], elsewhere: ["eliza:/a"] }),
       previewSession: () => ({
@@ -238,7 +238,7 @@ describe("the list", () => {
   test.each([
     ["here", "No conversations in this notebook yet. A conversation appears here after its first turn."],
     ["everywhere", "No conversations anywhere yet. A conversation appears here after its first turn."],
-  ])("without any (%s) says so, and where to look", async (scope, words) => {
+  ])("shows where to look when there are no conversations (%s)", async (scope, words) => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [] }) });
     const page = await opened(store);
     await filter(page, "Where", scope);
@@ -249,7 +249,7 @@ describe("the list", () => {
     await page.until(() => expect(store.paramsOf("listSessions").at(-1)).toEqual({ limit: 50, offset: 0 }));
   });
 
-  test("says what is missing, and goes on with the search index", async () => {
+  test("shows a damaged log and unsearched conversations with Search again", async () => {
     const note = "The log was <b>damaged</b>.";
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a")], note, left: 1200 }) });
     const page = await opened(store);
@@ -266,7 +266,7 @@ describe("the list", () => {
     ["a refusal", () => Promise.reject(new Error("The log cannot be read."))],
     ["nonsense", () => ({ sessions: 7 })],
     ["nothing", () => null],
-  ])("that cannot be had (%s) says why, and can be tried again", async (_, answer) => {
+  ])("shows why the request failed (%s), and offers Try again", async (_, answer) => {
     const store = new HistoryStore({ listSessions: answer });
     const page = await opened(store);
     expect(page.find(".history-empty").textContent).toMatch(/^Couldn't list the conversations: .+\.Try again$/);
@@ -277,7 +277,7 @@ describe("the list", () => {
 });
 
 describe("a search", () => {
-  test("is sent when typing pauses, and the answer to the latest counts", async () => {
+  test("is sent when typing pauses, and ignores outdated answers", async () => {
     const answers: Record<string, (answer: unknown) => void> = {};
     const store = new HistoryStore();
     const page = await opened(store);
@@ -297,7 +297,7 @@ describe("a search", () => {
     expect(titles(page)).toEqual(["About new"]);
   });
 
-  test("shows where the text stands, as text and nothing else", async () => {
+  test("shows hits and notes as plain text, never as HTML", async () => {
     const evil = "<img src=x onerror=alert(1)>";
     const hit = { number: 2, turnId: "t", where: "answer", before: `${evil} `, text: "<b>", after: " \u202eevil" };
     const store = new HistoryStore({
@@ -327,7 +327,7 @@ describe("a search", () => {
     expect(page.all(".history img")).toEqual([]);
   });
 
-  test("that finds nothing says what was searched for, and where else to look", async () => {
+  test("shows the search text and Search everywhere when nothing is found", async () => {
     const store = new HistoryStore({ listSessions: ({ search: text }) => ({ sessions: text ? [] : [kept("a")] }) });
     const page = await opened(store);
     search(page, '100% "quoted" 🙂');
@@ -340,8 +340,8 @@ describe("a search", () => {
   });
 });
 
-describe("a conversation of the history", () => {
-  test("is reached by the arrow keys, and previewed without opening it", async () => {
+describe("a conversation in the history", () => {
+  test("is reached by arrow keys, and previewed without being opened", async () => {
     const turns = [{ number: 0, turnId: "t", prompt: "Why?", answer: "Because.", cut: false }];
     const store = new HistoryStore({ previewSession: () => ({ title: "", total: 1, turns }) });
     const page = await opened(store);
@@ -367,14 +367,14 @@ describe("a conversation of the history", () => {
     expect([at(), store.paramsOf("resumeSession")]).toEqual([box(page), []]);
   });
 
-  test("that cannot be previewed says why", async () => {
+  test("shows why its preview failed", async () => {
     const store = new HistoryStore({ previewSession: () => Promise.reject(new Error("It was deleted.")) });
     const page = await opened(store);
     press(mains(page)[0] as Element, "ArrowRight");
     await page.until(() => expect(page.find(".history-trouble").textContent).toBe("Couldn't be read: It was deleted."));
   });
 
-  test("is opened by a click, and its tab becomes the active one", async () => {
+  test("opens on click, and its tab becomes active", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/a", "About a"), summary(SESSION)] };
@@ -388,7 +388,7 @@ describe("a conversation of the history", () => {
     expect(page.all(".history")).toEqual([]);
   });
 
-  test("that is open here is gone to, and not opened twice", async () => {
+  test("selects its existing tab when it is already open here", async () => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a"), kept("one")] }) });
     store.root.value = { agents: [AGENT], sessions: [summary(SESSION, "One"), summary("eliza:/z", "Z")] };
     const page = await opened(store);
@@ -399,7 +399,7 @@ describe("a conversation of the history", () => {
     expect(store.paramsOf("resumeSession")).toEqual([]);
   });
 
-  test("that cannot be opened says why, and the others can be", async () => {
+  test("shows why it cannot be opened, and leaves the others enabled", async () => {
     const store = new HistoryStore({ resumeSession: () => Promise.reject(new Error("The log has no such session.")) });
     const page = await opened(store);
     mains(page)[0]?.click();
@@ -419,7 +419,7 @@ async function more(page: Page, title: string, name: string): Promise<void> {
 }
 
 describe("a conversation's menu", () => {
-  test("renames, and the list is fetched again", async () => {
+  test("renames the conversation and reloads the list", async () => {
     const names = new Map([["a", "About a"]]);
     const store = new HistoryStore({
       listSessions: () => ({ sessions: [...names].map(([id, title]) => kept(id, { title })) }),
@@ -446,7 +446,7 @@ describe("a conversation's menu", () => {
     ["Unpin", { pinned: true }, { pinned: false }],
     ["Archive", {}, { archived: true }],
     ["Unarchive", { archived: true }, { archived: false }],
-  ])("has %s", async (name, marks, change) => {
+  ])("sends the change for %s and reloads the list", async (name, marks, change) => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a", marks)] }) });
     const page = await opened(store);
     const before = store.paramsOf("listSessions").length;
@@ -455,7 +455,7 @@ describe("a conversation's menu", () => {
     expect(store.paramsOf("updateSession")).toEqual([{ channel: "eliza:/a", ...change }]);
   });
 
-  test("that fails says why, and duplicates", async () => {
+  test("shows why Pin failed, and Duplicate duplicates the conversation", async () => {
     const store = new HistoryStore({ updateSession: () => Promise.reject(new Error("The disk is full.")) });
     const page = await opened(store);
     await more(page, "About b", "Pin");
@@ -466,7 +466,7 @@ describe("a conversation's menu", () => {
     await page.until(() => expect(store.paramsOf("duplicateSession")).toEqual([{ channel: "eliza:/b" }]));
   });
 
-  test("exports a document, which the reader keeps", async () => {
+  test("downloads the conversation with Export as Markdown", async () => {
     const store = new HistoryStore({ exportSession: () => ({ text: "# About a" }) });
     const page = await opened(store);
     const kept: [string, Promise<string>][] = [];
@@ -482,7 +482,7 @@ describe("a conversation's menu", () => {
   });
 });
 
-describe("several conversations", () => {
+describe("several selected conversations", () => {
   async function select(page: Page, ...names: string[]): Promise<void> {
     await task(page, "Select");
     await page.until(() => page.find("[type=checkbox]"));
@@ -490,7 +490,7 @@ describe("several conversations", () => {
     await page.until(() => expect(page.text()).toContain(`${names.length} selected`));
   }
 
-  test("are deleted one after the other with progress; one undo brings all back", async () => {
+  test("are deleted one by one with progress; one undo restores them all", async () => {
     const ends: (() => void)[] = [];
     const store = new HistoryStore({
       listSessions: () => ({ sessions: [kept("a"), kept("b"), kept("c")] }),
@@ -516,7 +516,7 @@ describe("several conversations", () => {
     await page.until(() => expect(page.all("progress")).toEqual([]));
   });
 
-  test("that are left when the page is left are all asked for at once", async () => {
+  test("are all deleted at once when the page closes", async () => {
     const store = new HistoryStore({ deleteSession: () => new Promise(() => undefined) });
     const page = await opened(store);
     await select(page, "About a", "About b");
@@ -529,7 +529,7 @@ describe("several conversations", () => {
     expect(store.paramsOf("deleteSession")).toEqual([{ channel: "eliza:/a" }, { channel: "eliza:/b" }]);
   });
 
-  test("are archived at once; those that are open cannot be selected", async () => {
+  test("are archived together; open conversations cannot be selected", async () => {
     const store = new HistoryStore({ listSessions: () => ({ sessions: [kept("a"), kept("b"), kept("one")] }) });
     store.root.value = { agents: [AGENT], sessions: [summary("eliza:/one", "One")] };
     const page = await opened(store);
@@ -548,8 +548,8 @@ describe("several conversations", () => {
   });
 });
 
-describe("changes by others", () => {
-  test("are followed while the history is shown", async () => {
+describe("changes made elsewhere", () => {
+  test("update the list while the history is shown", async () => {
     const there = [kept("a")];
     const store = new HistoryStore({ listSessions: () => ({ sessions: there }) });
     const page = await opened(store);
@@ -565,8 +565,8 @@ describe("changes by others", () => {
   });
 });
 
-describe("what an agent keeps itself", () => {
-  test("is asked for on a click, a page at a time, and taken over by opening", async () => {
+describe("an agent's own conversations", () => {
+  test("load on click, page by page, and can be opened", async () => {
     const pages: Record<string, unknown>[] = [
       {
         sessions: [{ id: "s1", title: "<b>Talk</b>", cwd: "/work", modifiedAt: TODAY }],
@@ -594,7 +594,7 @@ describe("what an agent keeps itself", () => {
     ]);
   });
 
-  test("that cannot be listed says why, and can be asked for again", async () => {
+  test("show why listing failed, and can be requested again", async () => {
     const store = new HistoryStore({
       listAgentSessions: () => Promise.reject(new Error("Eliza doesn't list its sessions.")),
     });
@@ -620,7 +620,7 @@ describe("the storage page", () => {
     return [store, page];
   }
 
-  test("says how much is kept, and goes back by Escape", async () => {
+  test("shows sizes and item counts, and Escape returns to the list", async () => {
     const [, page] = await openStorage({});
     expect(page.all(".history-sizes td").map((one) => one.textContent)).toEqual([
       ...["conversations", "3 MB", "4", "eliza", "900 bytes", "4", "/home/me/⟨U+202E⟩work", "900 bytes", "4"],
@@ -629,7 +629,7 @@ describe("the storage page", () => {
     await page.until(() => expect(titles(page)).toEqual(["About a", "About b"]));
   });
 
-  test("deletes after it has said how many, and measures again", async () => {
+  test("deletes after showing the count, and measures sizes again", async () => {
     const [store, page] = await openStorage({
       changeStorage: ({ dryRun }) => ({ message: `2 conversations ${dryRun ? "would be " : ""}deleted.`, count: 2 }),
     });
@@ -645,7 +645,7 @@ describe("the storage page", () => {
     await page.until(() => expect(store.paramsOf("measureStorage")).toHaveLength(2));
   });
 
-  test("says what is wrong with the log, and why something failed", async () => {
+  test("shows the result of Check, and why Compact failed", async () => {
     const [, page] = await openStorage({
       changeStorage: ({ action }) =>
         action === "check"
@@ -686,7 +686,7 @@ describe("the storage page", () => {
 });
 
 describe("the filters", () => {
-  test("narrow the list by time and state, and are removed at once", async () => {
+  test("narrow the list by time and state; Clear filters removes them", async () => {
     const store = new HistoryStore({
       listSessions: ({ state, archived }) => ({ sessions: state || archived ? [] : [kept("a")] }),
     });
@@ -707,7 +707,7 @@ describe("the filters", () => {
     await page.until(() => expect(titles(page)).toEqual(["About a"]));
   });
 
-  test("pinned conversations stand before the days", async () => {
+  test("keep pinned conversations above the days", async () => {
     vi.setSystemTime(TODAY);
     onTestFinished(() => void vi.useRealTimers());
     const sessions = [kept("a", { pinned: true, modifiedAt: 0 }), kept("b")];
@@ -724,7 +724,7 @@ describe("a deletion", () => {
     await page.until(() => expect(page.all("[data-undo]")).toHaveLength(before + 1));
   }
 
-  test("is undone instead of confirmed, from the menu too", async () => {
+  test("offers undo instead of confirmation, also from the menu", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
     fakeTimers(); // undo is possible for ten seconds
@@ -733,7 +733,7 @@ describe("a deletion", () => {
     expect([titles(page), store.paramsOf("deleteSession")]).toEqual([["About b"], []]);
   });
 
-  test("is sent when it can no longer be undone", async () => {
+  test("is sent after ten seconds, when undo ends", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
     fakeTimers();
@@ -749,7 +749,7 @@ describe("a deletion", () => {
     expect(page.root.activeElement).toBe(box(page));
   });
 
-  test("that is undone is not sent", async () => {
+  test("is not sent when undone", async () => {
     const store = new HistoryStore();
     const page = await opened(store);
     fakeTimers(); // undo is possible for ten seconds
@@ -763,8 +763,8 @@ describe("a deletion", () => {
 
   test.each([
     ["the panel is closed", (page: Page) => void press(box(page), "Escape")],
-    ["the page is left", () => void window.dispatchEvent(new Event("pagehide"))],
-    ["the view is taken away", (page: Page) => page.unmount()],
+    ["the page closes", () => void window.dispatchEvent(new Event("pagehide"))],
+    ["the view is removed", (page: Page) => page.unmount()],
   ])("is sent when %s", async (_, leave) => {
     const store = new HistoryStore();
     const page = await opened(store);
@@ -773,7 +773,7 @@ describe("a deletion", () => {
     await eventually(() => expect(store.paramsOf("deleteSession")).toEqual([{ channel: "eliza:/a" }]));
   });
 
-  test("that the kernel refuses shows the conversation again, and why", async () => {
+  test("restores the conversation and shows why when the kernel refuses", async () => {
     const why = "The session 'About a' is open in another kernel.";
     const store = new HistoryStore({ deleteSession: () => Promise.reject(new Error(why)) });
     const page = await opened(store);
@@ -784,7 +784,7 @@ describe("a deletion", () => {
     expect(page.text()).toContain(`About a couldn't be deleted: ${why}`);
   });
 
-  test("of several at once undoes each by itself, and paging does not skip one", async () => {
+  test("can be undone individually, and paging skips no conversation", async () => {
     const all = Array.from({ length: 60 }, (_, number) => kept(`${number}`));
     const gone = new Set<unknown>();
     const store = new HistoryStore({

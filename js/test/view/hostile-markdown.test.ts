@@ -67,7 +67,7 @@ function read(text: string): Token[] {
   return [...stream.frozen, ...stream.open(true)];
 }
 
-test.each(thoroughCases(UNITS))("four times as much of %j takes less than ten times as long to read", (unit) => {
+test.each(thoroughCases(UNITS))("reads repeated %j in roughly linear time", (unit) => {
   const text = unit.repeat(SHORT / unit.length);
   const long = text.repeat(4);
   read(text); // warms the code up
@@ -80,7 +80,7 @@ test.each(thoroughCases(UNITS))("four times as much of %j takes less than ten ti
   expect(isFine(...took), `${took} ms`).toBe(true);
 });
 
-test.each(UNITS)("a text of %j arrives whole, in steps of a few thousand characters", (unit) => {
+test.each(UNITS)("reads a long text of %j completely, in several steps", (unit) => {
   const text = unit.repeat(40_000 / unit.length).replace(/\r\n?/g, "\n");
   const stream = new MarkdownStream();
   let steps = 1;
@@ -96,25 +96,25 @@ test.each([
   ["- ", 1_000],
   ["1. ", 1_000],
   ["> - ", 1_000],
-] as const)("%j nested %i levels deep is shown as text", (mark, levels) => {
+] as const)("shows %j nested %i levels deep as text", (mark, levels) => {
   expect(lex(`${mark.repeat(levels)}deep`)).toEqual([
     { type: "plain", raw: `${mark.repeat(levels)}deep`, text: `${mark.repeat(levels)}deep` },
   ]);
 });
 
-test("a table of 1,000 columns, which each short row would fill, is shown as text", () => {
+test("shows a table of 1,000 columns as text", () => {
   const text = `${"|a".repeat(1000)}|\n${"|-".repeat(1000)}|\n${"|b\n".repeat(100)}`;
   expect(lex(text).map(({ type }) => type)).toEqual(["plain"]);
 });
 
-test("a costly block leaves its neighbours as they are", () => {
+test("formats the blocks around one that is nested too deeply", () => {
   const page = drawn(`**before**\n\n${">".repeat(500)} deep\n\n*after*\n`);
   expect(page.element.querySelector("strong")?.textContent).toEqual("before");
   expect(page.element.querySelector("em")?.textContent).toEqual("after");
   expect(page.element.querySelectorAll("blockquote").length).toEqual(0);
 });
 
-test("a long list goes on with its next number, a long table with its header", () => {
+test("continues the numbers of a split list, repeats a split table's header", () => {
   const list = drawn(Array.from({ length: 400 }, (_, at) => `${at + 1}. item ${at + 1}\n`).join("")).element;
   expect(list.querySelectorAll("li").length).toEqual(400);
   const starts = [...list.querySelectorAll("ol")].map((one) => [one.start, one.querySelector("li")?.textContent]);

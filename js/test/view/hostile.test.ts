@@ -285,7 +285,7 @@ async function unfold(page: Page): Promise<void> {
   }
 }
 
-test("there are enough attacks", () => {
+test("the attack corpus has more than 300 texts", () => {
   expect(new Set(MESSAGES).size).toBeGreaterThan(300);
 });
 
@@ -350,7 +350,7 @@ describe.each(Object.entries(FIELDS))("a text of 400,000 characters in: %s", (na
   );
 });
 
-test("marks that hide or reorder are written out where trust is at stake", () => {
+test("a permission card shows invisible and bidi characters as code points", () => {
   const store = readyStore();
   startTurn(store, "t1", "Hi");
   call(store, {
@@ -362,7 +362,7 @@ test("marks that hide or reorder are written out where trust is at stake", () =>
   expect(page.find(".permission-options .allow button").textContent).toEqual("No⟨U+200B⟩");
 });
 
-test("raw HTML in a message is shown as the text it is", () => {
+test("raw HTML in a message is shown as text", () => {
   const store = readyStore();
   startTurn(store, "t1", "Hi");
   part(store, { kind: "markdown", content: `Look: <b>bold</b>\n\n<div onclick="x">block</div>` });
@@ -389,7 +389,7 @@ test.each([
   ["![](", 8_000],
   ["| a ", 2_000], // each becomes an element
 ] as const)(
-  "three times as much of %j takes about three times as long to draw, not nine times",
+  "draws repeated %j in roughly linear time",
   (unit, times) => {
     const small = unit.repeat(times);
     const large = small.repeat(3);

@@ -32,7 +32,7 @@ function ends(store: MemoryStore, success: boolean): void {
   store.apply(CHAT, { type: "chat/toolCallComplete", ...call, result: { success, pastTenseMessage: "" } });
 }
 
-test("while code runs, its card shows what it has printed, for how long, and stops it alone", async () => {
+test("a running call shows its output and time, and Stop stops that call", async () => {
   vi.setSystemTime(1_700_000_000_000); // stops the clock
   onTestFinished(() => void vi.useRealTimers());
   const store = begun();
@@ -55,7 +55,7 @@ test("while code runs, its card shows what it has printed, for how long, and sto
   expect(store.dispatched).toEqual([]);
 });
 
-test("afterwards its card says what came of it, with pictures, and how long it took", async () => {
+test("a finished call shows its output, pictures and duration", async () => {
   const store = begun();
   const page = open(store, { kind: "chat" });
   const picture = { type: "block", block: { type: "image", mimeType: "image/png", data: PIXEL } } as const;
@@ -73,7 +73,7 @@ test("afterwards its card says what came of it, with pictures, and how long it t
   expect(saved).toContain("R² = 0.9");
 });
 
-test("what was printed before an error stands in its lines and colours, and the traceback below it", async () => {
+test("a failed call keeps its coloured output, with the error below it", async () => {
   const store = begun();
   const page = open(store, { kind: "chat" });
   const printed = "\u001b[32mstep 1\u001b[0m done\nstep 2 done";
@@ -89,7 +89,7 @@ test("what was printed before an error stands in its lines and colours, and the 
   expect(chatMarkdown(store.chat(CHAT).peek() as never, "Fit")).toContain(`\`\`\`\n${output}\n\`\`\``);
 });
 
-test("code that raised is failed, and its error stands on the card", async () => {
+test("code that raised an error shows Failed and the error", async () => {
   const store = begun();
   const page = open(store, { kind: "chat" });
   runs(store, { startedAt: 1000, endedAt: 1010, content: [text("```\nZeroDivisionError: division by zero\n```")] });

@@ -37,7 +37,7 @@ describe("a key in the chat", () => {
     ["a", { ctrlKey: true }],
     ["z", { ctrlKey: true, shiftKey: true }],
     ["Control", { ctrlKey: true }],
-  ])("%s with %o is the chat's alone", (key, more) => {
+  ])("%s with %o does not reach the application", (key, more) => {
     const { page, box, application, notebook } = inPage(key);
     for (const target of [box, page.find(".menu-holder button"), page.find("[role=tab]")]) {
       press(target, key, more);
@@ -51,7 +51,7 @@ describe("a key in the chat", () => {
     ["s", { ctrlKey: true }],
     ["b", { metaKey: true }],
     ["C", { ctrlKey: true, shiftKey: true }],
-  ])("%s with %o is the application's, which is asked at the body, where no cell is meant", (key, more) => {
+  ])("%s with %o triggers the application's shortcut, not a cell's", (key, more) => {
     const { page, box, application, notebook } = inPage(key);
     type(box, "half a thought");
     expect(press(box, key, more)).toEqual(true);
@@ -60,20 +60,20 @@ describe("a key in the chat", () => {
     expect(box.value).toEqual("half a thought");
   });
 
-  test("that the application does not know stays the browser's", () => {
+  test("keeps its browser behaviour when the application does not use it", () => {
     const { box, application } = inPage();
     expect(press(box, "u", { ctrlKey: true })).toEqual(false);
     expect(application).toEqual(["u"]);
   });
 
-  test("leads out of the box: Tab is nobody's but the browser's", () => {
+  test("keeps its browser behaviour when it is Tab", () => {
     const { box, notebook } = inPage("Tab");
     expect(press(box, "Tab")).toEqual(false);
     expect(press(box, "Tab", { shiftKey: true })).toEqual(false);
     expect(notebook).toEqual([]);
   });
 
-  test("of another part of the page is left alone, and all keys are when the view is gone", () => {
+  test("is ignored outside the chat, and after the view is removed", () => {
     const { page, application } = inPage("s");
     const other = document.body.appendChild(document.createElement("button"));
     onTestFinished(() => other.remove());

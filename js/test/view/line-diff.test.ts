@@ -29,8 +29,8 @@ function random(seed: number): () => number {
   };
 }
 
-describe("a diff by lines", () => {
-  test("turns the old text into the new one and is as short as jsdiff's, for any two texts", () => {
+describe("a diff of lines", () => {
+  test("turns the old text into the new one, and is as short as jsdiff's", () => {
     vi.useFakeTimers({ toFake: ["Date"] }); // stops the clock: a busy machine cannot use up the time for a comparison
     onTestFinished(() => void vi.useRealTimers());
     for (let seed = 1; seed <= 400; seed += 1) {
@@ -47,7 +47,7 @@ describe("a diff by lines", () => {
     }
   });
 
-  test("numbers its hunks and gives three lines around each", () => {
+  test("numbers its hunks and includes three lines of context", () => {
     const lines = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
     const after = lines.with(4, "changed").with(24, "changed too");
     const hunks = lineDiff(`${lines.join("\n")}\n`, `${after.join("\n")}\n`);
@@ -67,12 +67,12 @@ describe("a diff by lines", () => {
     ]);
   });
 
-  test("says that a last line has no end", () => {
+  test("marks a missing newline at the end", () => {
     expect(lineDiff("a\n", "a")[0]?.lines).toEqual(["-a", "+a", "\\ No newline at end of file"]);
     expect(lineDiff("a", "a")).toEqual([]);
   });
 
-  test("a new file is all added, one of many lines in no time; two that have nothing in common are too", () => {
+  test("handles long new files and long texts with nothing in common", () => {
     const many = Array.from({ length: 20_000 }, (_, at) => `${at}\n`).join("");
     expect(lineDiff("", many)[0]?.lines.length).toEqual(20_000);
     expect(lineDiff(many, many.replaceAll("\n", "x\n"))[0]?.lines.length).toEqual(40_000);

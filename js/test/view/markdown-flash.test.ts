@@ -13,7 +13,7 @@ function frames(text: string): { text: string; html: string }[] {
   return states;
 }
 
-describe("while a text streams in, letter by letter", () => {
+describe("text streamed letter by letter", () => {
   const cases: [name: string, text: string, never: RegExp][] = [
     ["bold", "Now **What is** this", /\*/],
     ["bold with spaces after it", "Now **What is  the matter** here.", /\*/],
@@ -44,24 +44,24 @@ describe("while a text streams in, letter by letter", () => {
     }
   });
 
-  test("a table is a table from its first row on", () => {
+  test("shows a table from its first row on", () => {
     const page = new MarkdownPage();
     page.draw("Results:\n\n| name | val", true);
     expect([...page.element.querySelectorAll("th")].map((cell) => cell.textContent)).toEqual(["name", "val"]);
   });
 
-  test("a later table row does not begin another table", () => {
+  test("does not begin another table with a later row", () => {
     const page = new MarkdownPage();
     page.draw("| a | b |\n|---|---|\n| 1 | 2", true);
     expect(page.element.querySelectorAll("th").length).toEqual(2);
     expect(page.element.querySelectorAll("td").length).toEqual(2);
   });
 
-  test("a paragraph does not become a heading because a list may follow", () => {
+  test("does not show a paragraph as a heading before a list", () => {
     expect(frames("Some words\n- one\n").some((frame) => frame.html.includes("<h2"))).toEqual(false);
   });
 
-  test("words never disappear again once they are shown", () => {
+  test("never hides words that it has shown", () => {
     const text = "Say **hello** to [the world](https://example.org) with `code` and\n\n- a list\n- of *things*\n\nend";
     let longest = "";
     for (const frame of frames(text)) {
@@ -72,7 +72,7 @@ describe("while a text streams in, letter by letter", () => {
   });
 });
 
-describe("what is closed for display", () => {
+describe("incomplete Markdown closed for display", () => {
   test.each([
     ["**bold", "**bold**"],
     ["**bold and *it", "**bold and *it***"],
@@ -90,7 +90,7 @@ describe("what is closed for display", () => {
     expect(closeInline(half)).toEqual(whole);
   });
 
-  test("inside an open fence nothing is changed", () => {
+  test("leaves text inside an open fence unchanged", () => {
     expect(complete("- x\n\n  ```\n  a **b [c")).toEqual("- x\n\n  ```\n  a **b [c");
   });
 });

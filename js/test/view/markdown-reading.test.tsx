@@ -69,20 +69,20 @@ function drawnParts(tokens: Token[]): unknown[] {
   );
 }
 
-test.each(BLOCKS)("%j is read as marked reads it", (text) => {
+test.each(BLOCKS)("%j is parsed as marked parses it", (text) => {
   expect(html(lex(text))).toEqual(theirs(text));
 });
 
 const PAIRS = BLOCKS.flatMap((first) => BLOCKS.map((second) => [first, second] as const));
 
-test("blocks after one another, and a whole answer, are read as marked reads them", () => {
+test("pairs of blocks and a whole answer are parsed as marked parses them", () => {
   const texts = PAIRS.map(([first, second]) => `${first}\nwords between\n\n${second}`);
   const drawn = (tokens: Token[]) => JSON.stringify(drawnParts(tokens));
   expect(texts.filter((text) => drawn(lex(text)) !== drawn(marked(text)))).toEqual([]);
   expect(html(lex(ANSWER))).toEqual(theirs(ANSWER));
 });
 
-test("what the blocks were read from is the text, whatever the text", () => {
+test("the sources of all blocks add up to the text", () => {
   const texts = PAIRS.flatMap(([first, second]) => [
     first + second,
     `${first}\n\n${second}`,
@@ -93,11 +93,15 @@ test("what the blocks were read from is the text, whatever the text", () => {
 });
 
 test.each([
-  ["> quoted\n===", "a line without its mark is no underline", "<blockquote><p>quoted ===</p></blockquote>"],
-  ["- a\n\n\tb", "a tab is as wide as it looks", "<ul><li><p>a</p><p>b</p></li></ul>"],
+  [
+    "> quoted\n===",
+    "a line without a quote mark does not underline a heading",
+    "<blockquote><p>quoted ===</p></blockquote>",
+  ],
+  ["- a\n\n\tb", "a tab counts as several spaces", "<ul><li><p>a</p><p>b</p></li></ul>"],
   [
     "<!-- a\n\nb -->\n*c*",
-    "a comment goes on over blank lines",
+    "a comment continues over blank lines",
     '<p class="plain">&lt;!-- a b --&gt;</p><p><em>c</em></p>',
   ],
 ])("%j: %s", (text, _, expected) => {

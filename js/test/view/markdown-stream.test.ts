@@ -67,7 +67,7 @@ function blocks(text: string): unknown[] {
   return [...stream.frozen, ...stream.open(true)];
 }
 
-test("a finished text has the blocks that the lexer finds in the whole, however it was cut", () => {
+test("a streamed text has the same blocks as the whole text", () => {
   const pick = random(20261121);
   for (let round = 0; round < thoroughCount(3000); round += 1) {
     const text = document(pick);
@@ -89,7 +89,7 @@ function shape(tokens: unknown): unknown {
   return JSON.parse(text);
 }
 
-test("the drawn elements of a streamed text are those of the whole text", () => {
+test("a streamed text has the same HTML as the whole text", () => {
   const pick = random(7);
   for (let round = 0; round < thoroughCount(150); round += 1) {
     const text = document(pick);
@@ -100,7 +100,7 @@ test("the drawn elements of a streamed text are those of the whole text", () => 
   }
 });
 
-test("blocks before the last one are frozen: the same objects however much follows", () => {
+test("blocks before the last one keep their token objects", () => {
   const stream = new MarkdownStream();
   stream.update("# One\n\nTwo\n\nThree\n");
   const first = [...stream.frozen];
@@ -109,14 +109,14 @@ test("blocks before the last one are frozen: the same objects however much follo
   expect(stream.frozen.slice(0, 2).every((token, at) => token === first[at])).toEqual(true);
 });
 
-test("a text that is not a continuation of the last one is read anew", () => {
+test("a text that does not continue the previous one is parsed again", () => {
   const stream = new MarkdownStream();
   stream.update("# One\n\nTwo\n\nThree\n");
   stream.update("Other text\n\nEnd");
   expect(shape([...stream.frozen, ...stream.open(true)])).toEqual(shape(blocks("Other text\n\nEnd")));
 });
 
-test("a definition that comes late turns the frozen references to it into links", () => {
+test("a late link definition turns earlier references into links", () => {
   const page = new MarkdownPage();
   const text = "See [docs] first.\n\nMore.\n\n[docs]: https://example.org/docs\n";
   for (let at = 0; at <= text.length; at += 5) page.draw(text.slice(0, at), true);
@@ -124,7 +124,7 @@ test("a definition that comes late turns the frozen references to it into links"
   expect(page.element.querySelector("a")?.getAttribute("href")).toEqual("https://example.org/docs");
 });
 
-test("of 100 KB of markdown in 2,000 pieces only the last few lines are ever read again", () => {
+test("a growing text is parsed again only in its last few lines", () => {
   const unit =
     "## Title\n\nSome **bold** text with `code` in it.\n\n- one\n- two\n\n```python\nx = [i for i in y]\n```\n\n";
   const text = unit.repeat(1000);

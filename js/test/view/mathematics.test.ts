@@ -27,7 +27,7 @@ async function ready(): Promise<void> {
   await eventually(() => expect(maths(one).length).toEqual(1));
 }
 
-test("the module is fetched once, with the first formula, and until then the source is shown", async () => {
+test("shows formulas as source until the module is fetched, once", async () => {
   page().draw("No formula, for $5.", false);
   expect(modules).toEqual([]);
   const pages = [page().draw("Of $x^2$.", false), page().draw("$$y$$", false)];
@@ -37,7 +37,7 @@ test("the module is fetched once, with the first formula, and until then the sou
   expect(modules).toEqual(["math"]);
 });
 
-describe("what is a formula", () => {
+describe("formula detection", () => {
   test.each(cases.formulas)("$text", async ({ text, formulas: expected }) => {
     const drawn = expected.map(
       ({ source, display }) => (display ? "display:" : "") + formula(source, display).textContent,
@@ -45,16 +45,16 @@ describe("what is a formula", () => {
     expect(await formulas(text)).toEqual(drawn);
   });
 
-  test("signs are those of mathematics", async () => {
+  test("draws minus and asterisk as mathematical signs", async () => {
     expect(await formulas("$$\na\n- b\n$$ and $a*b$, 10$^{-3}$, $\\$5$")).toEqual(["display:a−b", "a∗b", "−3", "$5"]);
   });
 
-  test.each([...cases.none, `$${"x".repeat(6000)}$`])("%j has none", async (text) => {
+  test.each([...cases.none, `$${"x".repeat(6000)}$`])("finds no formula in %j", async (text) => {
     expect(await formulas(text)).toEqual([]);
   });
 });
 
-describe("while it streams", () => {
+describe("a streamed formula", () => {
   const TEXT = [
     "For $5 and $10 we have $x^2 + y_1$, **bold $z$** and \\(a \\cdot b\\).",
     "So\n$$\n\\begin{aligned}\na &= b \\\\\n- c &= d\n\\end{aligned}\n$$\nand \\[ \\frac{1}{2} \\] is it.",
@@ -63,7 +63,7 @@ describe("while it streams", () => {
     "$$\nnever\n- closed\n\nThe end: $e$",
   ].join("\n\n");
 
-  test("any cutting of the text ends in what the whole gives", async () => {
+  test("is drawn as in the whole text, in pieces of any size", async () => {
     await ready();
     const whole = page().draw(TEXT, false).html;
     for (let seed = 1; seed <= 12; seed += 1) {
@@ -77,7 +77,7 @@ describe("while it streams", () => {
     }
   });
 
-  test("a formula is drawn once it is closed, and its node stays", async () => {
+  test("is drawn once it is closed, and keeps its node", async () => {
     await ready();
     const one = page();
     let known: Element[] = [];
@@ -92,7 +92,7 @@ describe("while it streams", () => {
   });
 
   test.each(["$$\n\\frac{a}{b}", "so\n$$\na_1 *b* _c_\n- d", "\\[ a_1 *b* &amp; [x](y)", "**so \\(a*b", "Of \\(x_1"])(
-    "%j is shown as its source",
+    "is shown as source while it is open: %j",
     async (text) => {
       await ready();
       const one = page().draw(text, true);
@@ -102,7 +102,7 @@ describe("while it streams", () => {
     },
   );
 
-  test("an amount of money never is a formula for a moment", async () => {
+  test("is never drawn for an amount of money", async () => {
     await ready();
     const one = page();
     const text = "From $5-$10 to $1,000/$2,000, or $5–$6 here.";
@@ -110,7 +110,7 @@ describe("while it streams", () => {
   });
 });
 
-describe("what a formula can never become", () => {
+describe("a hostile formula", () => {
   const ALLOWED = /^(?:math|m[a-z]+|none)$/;
   const HOSTILE = [
     "\\href{javascript:alert(1)}{x}",
@@ -169,7 +169,7 @@ describe("what a formula can never become", () => {
     expect(math.textContent).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b-\u200f]/);
   }
 
-  test.each(HOSTILE)("%j", (source) => {
+  test.each(HOSTILE)("contains only allowed MathML: %j", (source) => {
     for (const isDisplay of [false, true]) {
       let math: Element | undefined;
       try {
@@ -181,7 +181,7 @@ describe("what a formula can never become", () => {
     }
   });
 
-  test("formulas made of pieces of any kind hold nothing but mathematics", () => {
+  test("contains only allowed MathML when pieces are combined at random", () => {
     const pieces = [
       ...HOSTILE,
       "{",
@@ -238,7 +238,7 @@ describe("what a formula can never become", () => {
     ["a giant sum", `${"x+".repeat(4500)}x`],
     ["a giant matrix", `\\begin{matrix}${"x&".repeat(4000)}x\\end{matrix}`],
     ["built-in macros", "\\dots\\implies".repeat(600)],
-  ])("%s are drawn or refused, in a moment", (_name, source) => {
+  ])("is drawn or refused without hanging: %s", (_name, source) => {
     const start = process.cpuUsage();
     let message = "";
     try {
@@ -250,7 +250,7 @@ describe("what a formula can never become", () => {
     expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // fails only if it hangs
   });
 
-  test("a megabyte of macros stays text, in a moment", async () => {
+  test("stays text without hanging when it is a megabyte of macros", async () => {
     await ready();
     const start = process.cpuUsage();
     const one = page().draw(`$$${"\\dots\\implies".repeat(80_000)}$$`, false);
@@ -261,7 +261,7 @@ describe("what a formula can never become", () => {
     expect(process.cpuUsage(start).user / 1000).toBeLessThan(20_000); // fails only if it hangs
   });
 
-  test("one that cannot be drawn shows its source and says why", async () => {
+  test("shows its source and the reason when it cannot be drawn", async () => {
     await ready();
     const one = page().draw("See $\\frac{1}$ and $\\nosuch{x}$.", false);
     const formulas = [...one.element.querySelectorAll<HTMLElement>(".math")].map((span) => [

@@ -41,7 +41,7 @@ function chat(items: readonly Record<string, unknown>[] = ITEMS) {
   return { store, page, box, previewRequests, chips };
 }
 
-test("each attachment of a mention is a chip with its size; what is cut or not taken is marked", async () => {
+test("each attachment of a mention has a chip with its size and state", async () => {
   const { page, box, previewRequests, chips } = chat();
   type(box, "Explain @cell:3 and @a.csv");
   await page.until(() =>
@@ -52,7 +52,7 @@ test("each attachment of a mention is a chip with its size; what is cut or not t
   ]);
 });
 
-test("a chip opens what is sent, as text or picture, and says what is cut; Escape closes it and goes back to the box", async () => {
+test("a chip opens a preview; Escape closes it and focuses the message box", async () => {
   const { page, box, chips } = chat();
   type(box, "@cell:3");
   await page.until(() => expect(chips().length).toEqual(3));
@@ -74,7 +74,7 @@ test("a chip opens what is sent, as text or picture, and says what is cut; Escap
   expect(page.root.activeElement).toBe(box);
 });
 
-test("nothing is asked without a mention, nor again while other words are typed; sent, the chips are gone", async () => {
+test("previews are requested once per mention; sending removes the chips", async () => {
   const { page, box, previewRequests, chips } = chat();
   type(box, "Mail ada@example.org about 5 @ 3");
   type(box, "Look at @cell:3");
@@ -86,7 +86,7 @@ test("nothing is asked without a mention, nor again while other words are typed;
   await page.until(() => expect(chips()).toEqual([]));
 });
 
-test("a kernel that knows no previews shows no chips", async () => {
+test("no chips appear when the kernel does not support previews", async () => {
   const { store, page, box, previewRequests, chips } = chat();
   store.answer = () => Promise.reject(new Error("There is no request of that name."));
   type(box, "@cell:3");
@@ -94,7 +94,7 @@ test("a kernel that knows no previews shows no chips", async () => {
   expect(chips()).toEqual([]);
 });
 
-test("a picture of a kind that can't be shown is never inserted", async () => {
+test("the preview of a chip never shows an SVG picture", async () => {
   const svg = { label: "plot", kind: "image", tokens: 5, leftOut: [], isTaken: true, data: "PHN2Zz4=" };
   const { page, box, chips } = chat([{ ...svg, contentType: "image/svg+xml" }]);
   type(box, "@plot");
@@ -104,7 +104,7 @@ test("a picture of a kind that can't be shown is never inserted", async () => {
   expect(page.all(".mention-preview img")).toEqual([]);
 });
 
-test("what the JupyterLab extension adds is written behind the draft, and the box has the focus", async () => {
+test("an agentnb-add event appends to the draft and focuses the message box", async () => {
   const { page, box, chips } = chat();
   type(box, "Compare");
   await page.until(() => expect(page.button("Send message").disabled).toEqual(false));

@@ -24,7 +24,7 @@ async function menu(page: Page): Promise<string[]> {
   return page.all("[role=menuitem]").map((item) => item.textContent ?? "");
 }
 
-test("the kernel is paired in the menu of the conversation, and unpaired below the tabs", async () => {
+test("the menu pairs the kernel after confirmation, and Unpair unpairs it", async () => {
   const store = withPairing(false);
   const page = open(store, { kind: "chat" });
   expect(page.text()).not.toContain("Paired");
@@ -49,13 +49,13 @@ test("the kernel is paired in the menu of the conversation, and unpaired below t
   await page.until(() => expect(page.text()).not.toContain("Paired"));
 });
 
-test.each([undefined, "yes", 1, null])("a kernel that says %s of pairing has no switch for it", async (pairing) => {
+test.each([undefined, "yes", 1, null])("the menu has no Pair entry when the pairing value is %s", async (pairing) => {
   const page = open(withPairing(pairing, "x"), { kind: "chat" });
   expect((await menu(page)).join()).not.toContain("Pair");
   expect(page.text()).not.toContain("Paired");
 });
 
-test("who is connected is named by the title of its conversation, as they come and go", async () => {
+test("a paired agent is shown by its conversation title while connected", async () => {
   const store = withPairing(true);
   addSession(store, TERMINAL);
   store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(TERMINAL, "Claude Code (terminal)") });
@@ -68,7 +68,7 @@ test("who is connected is named by the title of its conversation, as they come a
   await page.until(() => expect(page.text()).not.toContain("Paired: "));
 });
 
-test("clients that are connected from elsewhere are named with what they may do, as they come and go", async () => {
+test("remote clients are shown with their rights while connected", async () => {
   const store = withPairing(false);
   const page = open(store, { kind: "chat" });
   const say = (remoteClients: unknown) => store.apply(ROOT, { type: "root/configChanged", config: { remoteClients } });
@@ -83,7 +83,7 @@ test.each([
   [TERMINAL, "Claude Code (terminal)", "Claude Code is used in its terminal. Type there."],
   ["remote-editor:/two", "editor (remote client)", "It only changes files here. Write to an agent in another tab."],
   ["notebook-branches:/two", "Keep try 2: Improve it", "A try was kept here. No agent is available here."],
-])("the conversation %s has no message box, and says where to write", async (channel, title, why) => {
+])("the conversation %s has no message box, and shows where to write", async (channel, title, why) => {
   const store = withPairing(true, [TERMINAL]);
   addSession(store, channel);
   store.apply(ROOT, { type: "x-agentnb/sessionSet", summary: summary(channel, title) });
@@ -102,7 +102,7 @@ test.each([
   await page.until(() => expect(page.all("textarea")).toHaveLength(1));
 });
 
-test("the conversations of another host are marked with its name, and how the connection to it stands", async () => {
+test("a remote host is shown with its name and connection state", async () => {
   const store = withPairing(undefined);
   const page = open(store, { kind: "chat" });
   const say = (remoteHost: unknown) => store.apply(ROOT, { type: "root/configChanged", config: { remoteHost } });
@@ -116,10 +116,13 @@ test("the conversations of another host are marked with its name, and how the co
   await page.until(() => expect(page.text()).toContain("Remote: not connected to 127.0.0.1:4123. The token"));
 });
 
-test.each([undefined, "yes", 1, null])("a kernel that says %s of another host is not marked", async (remoteHost) => {
-  const store = withPairing(undefined);
-  const page = open(store, { kind: "chat" });
-  store.apply(ROOT, { type: "root/configChanged", config: { remoteHost } });
-  expect(page.text()).not.toContain("Remote");
-  expect((await menu(page)).join()).toContain("History");
-});
+test.each([undefined, "yes", 1, null])(
+  "no remote host is shown when the remoteHost value is %s",
+  async (remoteHost) => {
+    const store = withPairing(undefined);
+    const page = open(store, { kind: "chat" });
+    store.apply(ROOT, { type: "root/configChanged", config: { remoteHost } });
+    expect(page.text()).not.toContain("Remote");
+    expect((await menu(page)).join()).toContain("History");
+  },
+);

@@ -28,7 +28,7 @@ const part = (store: MemoryStore, one: unknown) =>
   store.apply(CHAT, { type: "chat/responsePart", turnId: "t1", part: one as ResponsePart });
 
 describe("a tool call", () => {
-  test("says on one line what it does, where, and how it stands", async () => {
+  test("shows its action, place and state on one line", async () => {
     const store = started({ kind: "read", locations: [{ path: "/a/b/data.py", line: 42 }] });
     ready(store);
     const page = show(store);
@@ -39,7 +39,7 @@ describe("a tool call", () => {
     await page.until(() => expect(page.find(".tool .state").textContent).toEqual("Done"));
   });
 
-  test("keeps its input and output folded until they are asked for", async () => {
+  test("keeps its input and output folded until it is opened", async () => {
     const store = started({ kind: "read", content: [{ type: "text", text: "the file's text" }] });
     ready(store, { toolInput: '{"path":"x"}' });
     complete(store);
@@ -50,7 +50,7 @@ describe("a tool call", () => {
     expect(page.find(".input").textContent).toEqual('{\n  "path": "x"\n}');
   });
 
-  test("a failed one says why in a sentence", () => {
+  test("shows the error message when it failed", () => {
     const store = started();
     ready(store);
     complete(store, { success: false, error: { message: "No such file" } });
@@ -64,7 +64,7 @@ describe("a tool call", () => {
     ["{ ls; }", ".command-box", "$ { ls; }"],
     ["true", ".command-box", "$ true"],
     ['{"shell":3}', ".input", '{\n  "shell": 3\n}'],
-  ])("what is run has a prompt sign where it is a command: %s", async (toolInput, where, text) => {
+  ])("shows a prompt sign before a command, but not before JSON: %s", async (toolInput, where, text) => {
     const store = started({ kind: "execute" });
     ready(store, { toolInput });
     complete(store, { success: false, error: { message: "No" } });
@@ -73,7 +73,7 @@ describe("a tool call", () => {
     await page.until(() => expect(page.find(where).textContent).toEqual(text));
   });
 
-  test("a failed one says once what its text says, too", () => {
+  test("shows the error once when its output repeats it", () => {
     const store = started({ content: [{ type: "text", text: "Nothing found.\n" }] });
     ready(store);
     complete(store, { success: false, error: { message: "Nothing found." } });
@@ -91,7 +91,7 @@ describe("a tool call", () => {
     expect(page.find(".diff-count").textContent).toEqual("2 lines added, 1 removed+2\u2009−1");
   });
 
-  test("a change of more than 2,000 lines is folded", () => {
+  test("folds a change of more than 2,000 lines", () => {
     const content = [{ type: "diff", path: "x", newText: "line\n".repeat(2001) }];
     const store = started({ kind: "edit", content });
     ready(store);
@@ -100,7 +100,7 @@ describe("a tool call", () => {
     expect(page.find(".diff").textContent).toContain("+2,001");
   });
 
-  test("texts too long to be compared are not compared", () => {
+  test("does not compare texts that are too long", () => {
     expect(compare("a".repeat(1_500_000), "b".repeat(1_500_000))).toEqual(undefined);
   });
 
@@ -119,7 +119,7 @@ describe("a tool call", () => {
 });
 
 describe("other parts", () => {
-  test("a plan shows its steps and how far it has come", () => {
+  test("a plan shows its steps and progress", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     const entries = [
@@ -144,7 +144,7 @@ describe("other parts", () => {
     expect(show(store).find<HTMLImageElement>("img").src).toEqual("data:image/png;base64,iVBORw0=");
   });
 
-  test("an update of a kind not known yet is shown by its name, with its JSON inside", async () => {
+  test("an unknown update is shown by its name, with its JSON inside", async () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     part(store, { kind: "x-agentnb/raw", id: "p1", name: "future_update", payload: { answer: 42 } });
@@ -154,7 +154,7 @@ describe("other parts", () => {
     await page.until(() => expect(page.find(".output").textContent).toContain('"answer": 42'));
   });
 
-  test("a part of a kind not known yet is shown by its kind", () => {
+  test("an unknown part is shown by its kind", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     part(store, { kind: "futurePart", value: 1 });
@@ -179,7 +179,7 @@ describe("large content", () => {
     return page;
   }
 
-  test("shows its beginning, and all of it on demand", async () => {
+  test("shows its beginning, and the whole text on Show all", async () => {
     const store = withContent([{ type: "text", text: "beg", ...ref("text") }]);
     store.answer = () => Promise.resolve("beginning and end");
     const page = await unfolded(store);
@@ -193,7 +193,7 @@ describe("large content", () => {
     ]);
   });
 
-  test("that cannot be had says why, and can be asked for again", async () => {
+  test("shows why loading failed, and can be requested again", async () => {
     const store = withContent([{ type: "text", text: "beg", ...ref("text") }]);
     store.answer = () => Promise.reject(new Error("The agent has replaced it."));
     const page = await unfolded(store);
@@ -205,7 +205,7 @@ describe("large content", () => {
     expect(page.text()).not.toContain("replaced");
   });
 
-  test("that was replaced meanwhile is not shown in its place", async () => {
+  test("is not shown when it was replaced while loading", async () => {
     const store = withContent([{ type: "text", text: "old", ...ref("text") }]);
     let arrive = (_text: string): void => undefined;
     store.answer = () => new Promise<string>((resolve) => (arrive = resolve));
@@ -223,7 +223,7 @@ describe("large content", () => {
     expect(page.find(".output").textContent).toEqual("new");
   });
 
-  test("a picture is fetched at once", async () => {
+  test("is fetched without a click when it is a picture", async () => {
     const block = { type: "image", mimeType: "image/png", data: "", ...ref("data") };
     const store = withContent([{ type: "block", block }]);
     store.answer = () => Promise.resolve("QUJD");
@@ -231,7 +231,7 @@ describe("large content", () => {
     await page.until(() => expect(page.find("img.picture").getAttribute("src")).toEqual("data:image/png;base64,QUJD"));
   });
 
-  test("raw output is had as text, and what replaces it is shown in its place", async () => {
+  test("shows raw output as text, and updates it when replaced", async () => {
     const contentRef = { uri: "agentnb-content:t1/raw", size: 100_000 };
     const store = started({ kind: "other", rawOutput: { contentRef, preview: '{"a":' } });
     ready(store);

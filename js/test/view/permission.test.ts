@@ -106,7 +106,7 @@ describe("who answered", () => {
     [{ approved: true, answeredBy: { kind: "bypass" } }, "Allowed by your policy file: this agent doesn't need to ask"],
     [{ approved: true, answeredBy: { kind: "headless" } }, "Allowed by a setting: no one could be asked"],
     [{ approved: true, answeredBy: { kind: "reading" } }, "Allowed: reading in the workspace needs no permission"],
-  ])("%j is said in words", async (answer, sentences) => {
+  ])("is shown in words for %j", async (answer, sentences) => {
     const { store, page } = await openPermission();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", ...answer });
@@ -121,7 +121,7 @@ describe("who answered", () => {
       );
   });
 
-  test("a tool call that ran without asking under Deny says so, in the chat and in a turn", async () => {
+  test("a call that ran without asking under Deny is marked in chat and turn", async () => {
     const { store, page } = await openPermission();
     const turn = open(store, { kind: "turn", channel: CHAT, turnId: "t1" });
     store.apply(CHAT, { type: "chat/toolCallConfirmed", turnId: "t1", toolCallId: "c1", approved: true });
@@ -135,7 +135,7 @@ describe("who answered", () => {
 });
 
 describe("the policy on a permission card", () => {
-  test("a sentence says the worst of it; all reasons are there on hover, and below the command", async () => {
+  test("shows the worst reason, and all reasons on hover and when opened", async () => {
     const reason = "Deletes folders. Sends data to example.org. Runs code.";
     const { page } = await askedAll(["a", { risk: { severity: "critical", reason }, toolInput: "rm -r x" }]);
     expect(page.find(".permission-head").textContent).toEqual("critical: Deletes folders.");
@@ -150,9 +150,9 @@ describe("the policy on a permission card", () => {
     ["no full stop", "no full stop"],
     ["Deletes e.g. a file. Runs.", "Deletes e.g. a file."],
     ["", ""],
-  ])("of %j the worst is %j", (reason, worst) => expect(worstOf(reason)).toBe(worst));
+  ])("takes from the reasons %j the worst one, %j", (reason, worst) => expect(worstOf(reason)).toBe(worst));
 
-  test("the whole command is on the card, beside a terminal that is not there yet, too", async () => {
+  test("shows the whole command, also before its terminal exists", async () => {
     const command = `for f in *; do echo "${"x".repeat(300)}"; done; rm -r data`;
     const { store, page } = await askedAll(["a", { toolInput: command }]);
     const details = { kind: "execute", content: [{ type: "terminal", terminalId: "t" }] } as const;
@@ -173,7 +173,7 @@ describe("the policy on a permission card", () => {
     await page.until(() => expect(page.text()).toContain("no longer available"));
   });
 
-  test("a change is shown line by line before it is answered", async () => {
+  test("shows a file change line by line before the answer", async () => {
     const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\nb\n", newText: "a\nB\n" } as const];
     const { store, page } = await askedAll(["a"]);
     store.apply(CHAT, {
@@ -191,7 +191,7 @@ describe("the policy on a permission card", () => {
     expect(page.all(".permission .line.added .text").map((text) => text.textContent)).toEqual(["B"]);
   });
 
-  test("says once what it is about, though the agent sets a name in it as code", async () => {
+  test("shows the title once when the agent formats a name in it as code", async () => {
     const { page } = await askedAll(["`b`", { confirmationTitle: "Write b" }]);
     expect(page.find(".permission-what").textContent).toEqual("Write b");
     expect(page.all(".permission-what[aria-expanded]"), "nothing more to show").toEqual([]);
@@ -200,7 +200,7 @@ describe("the policy on a permission card", () => {
     await other.page.until(() => expect(other.page.find(".permission-why").textContent).toEqual("Tidy up?"));
   });
 
-  test("the wider answers are in one menu, and are sent by their own id", async () => {
+  test("offers wider answers in one menu, and sends them by id", async () => {
     const { store, page } = await askedAll(["a"]);
     expect(answers(page).map((one) => one.textContent)).toEqual(["Allow", "Reject"]);
     await armed(page);
@@ -211,7 +211,7 @@ describe("the policy on a permission card", () => {
     expect(page.find(".decision.allowed").children, "one text beside the icon: it breaks as a text").toHaveLength(2);
   });
 
-  test("a command can be changed before it is allowed, where the host runs it", async () => {
+  test("sends an edited command with Allow when the host runs it", async () => {
     const { store, page } = await askedAll(["a", { editable: true, toolInput: "ls -l" }]);
     await armed(page);
     await moreOptions(page);
@@ -226,7 +226,7 @@ describe("the policy on a permission card", () => {
     expect(store.dispatched[0]?.action).toMatchObject({ selectedOptionId: "allow", editedToolInput: "ls -la" });
   });
 
-  test("a changed command is not sent along with a no", async () => {
+  test("does not send an edited command with Reject", async () => {
     const { store, page } = await askedAll(["a", { editable: true, toolInput: "ls -l" }]);
     await armed(page);
     await moreOptions(page);
@@ -238,12 +238,12 @@ describe("the policy on a permission card", () => {
     expect(store.dispatched[0]?.action).not.toHaveProperty("editedToolInput");
   });
 
-  test("nothing can be edited where the host does not run it", async () => {
+  test("does not offer to edit a command that the host does not run", async () => {
     const { page } = await askedAll(["a", { toolInput: "ls -l" }]);
     expect(await moreOptions(page)).not.toContain("Edit the command…");
   });
 
-  test("questions that are alike are allowed together, each by its own answer", async () => {
+  test("allows similar requests together, each with its own answer", async () => {
     const other = { risk: { severity: "medium", reason: "Runs.", like: "`ls`" } };
     const { store, page } = await askedAll(["a"], ["b"], ["c", other]);
     await armed(page);
@@ -257,7 +257,7 @@ describe("the policy on a permission card", () => {
     await page.until(() => expect(page.all(".permission").length).toEqual(1));
   });
 
-  test("a command that was changed on one of them is the one that is allowed with the others", async () => {
+  test("sends the edited command of one request with Allow all", async () => {
     const command = { editable: true, toolInput: "ls -l", risk: { severity: "low", reason: "Runs.", like: "`ls`" } };
     const { store, page } = await askedAll(["a", command], ["b", command]);
     await armed(page);
@@ -275,13 +275,13 @@ describe("the policy on a permission card", () => {
     ]);
   });
 
-  test("a question alone, and a critical one, has nothing that answers all", async () => {
+  test("does not offer Allow all for a single or critical request", async () => {
     const critical = { risk: { severity: "critical", reason: "Deletes.", like: "edits" } };
     const { page } = await askedAll(["a"], ["b", critical], ["c", { risk: { severity: "low", reason: "Looks." } }]);
     for (const card of [0, 1, 2]) expect((await moreOptions(page, card)).join()).not.toContain("Allow all");
   });
 
-  test("when another one like it appears, all are not allowed at once, and the card still answers", async () => {
+  test("ignores Allow all right after a similar request appears", async () => {
     const { store, page } = await askedAll(["a"], ["b"]);
     await armed(page);
     await moreOptions(page);
@@ -294,7 +294,7 @@ describe("the policy on a permission card", () => {
     expect(store.dispatched.length).toEqual(1);
   });
 
-  test("an answer for good can be taken back for ten seconds where it was given", async () => {
+  test("offers Undo after a permanent answer, and Undo revokes it", async () => {
     const { store, page } = await askedAll(["a"]);
     await armed(page);
     await moreOptions(page);
@@ -308,7 +308,7 @@ describe("the policy on a permission card", () => {
     await page.until(() => expect(page.find(".decision").textContent).toContain("Revoked: it asks again."));
   });
 
-  test("an answer for good is not to be taken back after ten seconds, nor one for a turn", async () => {
+  test("removes Undo after ten seconds, and offers none for one turn", async () => {
     const { page } = await askedAll(["a"], ["b"]);
     await armed(page);
     await moreOptions(page, 1);
@@ -324,7 +324,7 @@ describe("the policy on a permission card", () => {
 });
 
 describe("a permission card", () => {
-  test("is one line where the notebook shows the change of a cell, and a card where it does not", async () => {
+  test("is one line while the notebook shows the proposed cell edit", async () => {
     const { store, page } = await askedAll(["a"], ["b"]);
     await armed(page);
     const proposals: CellProposal[] = [];
@@ -353,7 +353,7 @@ describe("a permission card", () => {
     await page.until(() => expect(page.text()).not.toContain("The cell is no longer"));
   });
 
-  test("shows what is asked, with the agent's own options by name and in its order", async () => {
+  test("shows the command, and the agent's options by name and in order", async () => {
     const { page } = await openPermission();
     expect(page.text()).toContain("rm data.csv");
     expect(page.find(".permission-what").title).toContain("/work/data.csv");
@@ -364,7 +364,7 @@ describe("a permission card", () => {
     expect(await moreOptions(page)).toEqual(["Always allow"]);
   });
 
-  test("of seven answers two are buttons, and the others are in the menu by their names", async () => {
+  test("shows two of seven answers as buttons, and the others in the menu", async () => {
     const always: ConfirmationOption = {
       id: "never",
       label: "Reject always",
@@ -386,7 +386,7 @@ describe("a permission card", () => {
     expect(await moreOptions(page)).toEqual([...names, "Always allow", "Reject always"]);
   });
 
-  test("that is critical has rejecting as its prominent answer, in the same place", async () => {
+  test("highlights Reject when critical, and keeps the order of the buttons", async () => {
     const { page } = await askedAll(["a", { risk: { severity: "critical", reason: "Deletes folders." } }]);
     expect(answers(page).map((one) => [one.textContent, one.classList.contains("primary")])).toEqual([
       ["Allow", false],
@@ -394,7 +394,7 @@ describe("a permission card", () => {
     ]);
   });
 
-  test("does nothing for its first half second, then answers", async () => {
+  test("ignores clicks for its first half second, then answers", async () => {
     fakeTimers();
     const { store, page } = await openPermission();
     page.button("Allow once").click();
@@ -406,7 +406,7 @@ describe("a permission card", () => {
     expect(store.dispatched.length).toEqual(1);
   });
 
-  test("a second click on More options chooses nothing, though the list moves under the pointer", async () => {
+  test("ignores clicks on menu entries right after More options opens", async () => {
     fakeTimers();
     const { store, page } = await askedAll(["a"]);
     await vi.advanceTimersByTimeAsync(INERT_FOR);
@@ -427,7 +427,7 @@ describe("a permission card", () => {
     expect(store.dispatched.length).toEqual(1);
   });
 
-  test("an approving option is sent with its id and folds the card into one line", async () => {
+  test("sends an approving option with its id, and folds into one line", async () => {
     const { store, page } = await openPermission();
     await armed(page);
     await moreOptions(page);
@@ -452,7 +452,7 @@ describe("a permission card", () => {
   test.each([
     { approved: true, confirmed: "user-action" },
     { approved: false, reason: "denied", answeredBy: { kind: "client", clientId: "me" } },
-  ])("a change folds with its card, and one click opens it (%j)", async (answer) => {
+  ])("folds its diff after an answer; one click opens it (%j)", async (answer) => {
     const { store, page } = await openPermission();
     const content = [{ type: "diff", path: "/work/fit.py", oldText: "a\n", newText: "b\n" } as const];
     store.apply(CHAT, {
@@ -469,7 +469,7 @@ describe("a permission card", () => {
     await page.until(() => page.find(".tool .line.added"));
   });
 
-  test("a denying option is sent as a denial and says so on one line", async () => {
+  test("sends a denying option as a denial, and shows Denied", async () => {
     const { store, page } = await openPermission();
     await armed(page);
     page.button("Reject").click();
@@ -484,7 +484,7 @@ describe("a permission card", () => {
     await page.until(() => expect(page.find(".tool .state-text").textContent).toEqual("Denied"));
   });
 
-  test("without options of its own it offers to allow and to deny", async () => {
+  test("offers Reject when the agent gives no options", async () => {
     const { store, page } = await openPermission([]);
     await armed(page);
     page.button("Reject").click();
@@ -508,7 +508,7 @@ describe("a permission card", () => {
     );
   });
 
-  test("takes the focus when the reader is nowhere else", async () => {
+  test("takes the focus when nothing else has it", async () => {
     const { page } = await openPermission();
     expect(page.root.activeElement).toBe(page.find(".permission"));
   });
@@ -531,7 +531,7 @@ describe("a permission card", () => {
     cell.remove();
   });
 
-  test("the focus stays at the tool call when the card is answered by keyboard", async () => {
+  test("moves the focus to the tool call when answered by keyboard", async () => {
     const { page } = await openPermission();
     await armed(page);
     page.button("Allow once").focus();
@@ -549,7 +549,7 @@ describe("a permission card", () => {
     expect(page.root.activeElement).toBe(item);
   });
 
-  test("the list stays until a click outside is done, and goes with Tab", async () => {
+  test("closes its menu on a click outside and on Tab", async () => {
     const { page } = await askedAll(["a"]);
     await moreOptions(page);
     page.button("Reject").focus(); // a press focuses; the click follows with the release
@@ -561,7 +561,7 @@ describe("a permission card", () => {
     await page.until(() => expect(page.all("[role=menu]")).toEqual([]));
   });
 
-  test("has a menu that the keyboard opens, walks through and leaves", async () => {
+  test("has a menu that arrow keys navigate and Escape closes", async () => {
     const { page } = await askedAll(["a"]);
     await moreOptions(page);
     expect(page.root.activeElement?.textContent).toEqual("Any edit, this turn");

@@ -28,7 +28,7 @@ function mountPanel() {
   return { into, end, sent, button, phones };
 }
 
-test("a press on Unpair counts though a phone comes meanwhile", async () => {
+test("Unpair keeps its focus and works when another phone connects", async () => {
   const { into, sent, button, phones } = mountPanel();
   await eventually(() => expect(into.textContent).toContain("Connected: phone."));
   const pressed = button("Unpair");
@@ -40,7 +40,7 @@ test("a press on Unpair counts though a phone comes meanwhile", async () => {
   await eventually(() => expect(sent).toContain("phone/unpair"));
 });
 
-test("the link of a second code is the second code's", async () => {
+test("Copy link copies the link of the current pairing code", async () => {
   const { into, button } = mountPanel();
   const copied: string[] = [];
   Object.defineProperty(navigator, "clipboard", {

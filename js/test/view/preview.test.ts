@@ -54,7 +54,7 @@ function shows(store: MemoryStore, rehearsal: ToolCallRehearsal): void {
   store.apply(CHAT, { type: "x-agentnb/toolCallDetailsChanged", ...call, details: { rehearsal } });
 }
 
-test("the button asks for the preview, and the card shows all of it as text", async () => {
+test("Preview requests a preview, and the card shows it as plain text", async () => {
   const { store, page } = await openPermission();
   expect(page.button("Preview").title).toBe("Show what it would do, by running it in an isolated copy");
   page.button("Preview").click();
@@ -92,7 +92,7 @@ test("the button asks for the preview, and the card shows all of it as text", as
   expect(page.find<HTMLDetailsElement>(".preview details").open).toBe(true);
 });
 
-test("a command that was changed is previewed as changed, and an older preview says so", async () => {
+test("an edited command is previewed as edited; an older preview is marked", async () => {
   const { store, page } = await openPermission();
   shows(store, ENDED);
   await page.until(() => expect(page.all(".permission-options [aria-disabled=true]")).toEqual([]));
@@ -107,7 +107,7 @@ test("a command that was changed is previewed as changed, and an older preview s
   expect(store.requested.at(-1)?.params).toEqual({ channel: SESSION, toolCallId: "c1", input: "tidy --less" });
 });
 
-test("where there is no preview the card says why, and a refusal is said", async () => {
+test("the card shows why it has no preview, and why a request failed", async () => {
   const { store, page } = await openPermission("kernel");
   store.answer = () => Promise.reject(new Error("That question was answered before."));
   page.button("Preview").click();
@@ -119,7 +119,7 @@ test("where there is no preview the card says why, and a refusal is said", async
   await page.until(() => expect(page.find(".preview-body").textContent).toBe(summary));
 });
 
-test("there is no button where the settings switch previews off, or nothing is run", async () => {
+test("the card has no Preview button when switched off or when nothing runs", async () => {
   const { store, page } = await openPermission();
   const root = store.root.peek() as RootState;
   store.root.value = { ...root, config: { values: { look: { rehearse: "off" } } } } as unknown as RootState;
@@ -128,7 +128,7 @@ test("there is no button where the settings switch previews off, or nothing is r
   expect(other.page.all(".preview")).toEqual([]);
 });
 
-test("afterwards the tool call keeps its preview, and says what came out otherwise", async () => {
+test("the finished tool call keeps its preview, and shows differences", async () => {
   const { store, page } = await openPermission();
   shows(store, ENDED);
   store.apply(CHAT, { type: "chat/toolCallConfirmed", ...call, approved: true, selectedOptionId: "allow" });

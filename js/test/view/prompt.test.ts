@@ -11,7 +11,7 @@ function prompt() {
   return { store, page, box: page.find<HTMLTextAreaElement>("textarea") };
 }
 
-describe("the box to write in", () => {
+describe("the message box", () => {
   test("Enter starts a turn with a fresh UUID and empties the box", async () => {
     const { store, page, box } = prompt();
     type(box, "Hello there");
@@ -29,7 +29,7 @@ describe("the box to write in", () => {
     await page.until(() => expect(page.find(".user-message").textContent).toContain("Hello there"));
   });
 
-  test("what the JupyterLab extension asks for is sent and the draft stays; before there is a kernel it is refused", async () => {
+  test("sends the text of an agentnb-send event, unless the kernel is gone", async () => {
     const { store, page, box } = prompt();
     type(box, "half a thought");
     await page.until(() => expect(page.button("Send message").disabled).toEqual(false));
@@ -69,7 +69,7 @@ describe("the box to write in", () => {
     expect(store.dispatched).toEqual([]);
   });
 
-  test("while a turn runs a message is queued, is shown waiting, and can be removed", async () => {
+  test("queues and shows a message while a turn runs; Remove removes it", async () => {
     const { store, page, box } = prompt();
     startTurn(store, "t1", "first");
     await page.until(() => page.button("Stop"));
@@ -89,7 +89,7 @@ describe("the box to write in", () => {
     await page.until(() => expect(page.all(".queue li")).toEqual([]));
   });
 
-  test("stop cancels the running turn", async () => {
+  test("Stop cancels the running turn", async () => {
     const { store, page } = prompt();
     startTurn(store, "t1", "first");
     await page.until(() => page.button("Stop"));
@@ -98,14 +98,14 @@ describe("the box to write in", () => {
     await page.until(() => expect(page.text()).toContain("Stopped"));
   });
 
-  test("it is closed while the kernel is gone, and says why", async () => {
+  test("is read-only when the kernel ended, and shows why", async () => {
     const { store, page, box } = prompt();
     store.connection.value = "gone";
     await page.until(() => expect(box.readOnly).toEqual(true));
     expect(page.text()).toContain("The kernel ended");
   });
 
-  test("a session that could not be made says why; what was written stays, and can be sent again", async () => {
+  test("shows why the session failed to start, and keeps the draft", async () => {
     const { store, page, box } = prompt();
     type(box, "half a tho");
     store.apply(SESSION, {
@@ -120,7 +120,7 @@ describe("the box to write in", () => {
   });
 });
 
-describe("the agent of a tab that was never prompted", () => {
+describe("the agent of an unused tab", () => {
   const requests = (store: ReturnType<typeof readyStore>) =>
     store.requested.filter(({ method }) => method === "openSession");
 
@@ -132,7 +132,7 @@ describe("the agent of a tab that was never prompted", () => {
     return { store, page, box: page.find<HTMLTextAreaElement>("textarea") };
   }
 
-  test("is started when someone goes to the box or writes, once, and not by being shown", async () => {
+  test("starts once when the user focuses the box or types, not before", async () => {
     const { store, page, box } = asleep();
     store.answer = () => Promise.reject(new Error("There is no method 'openSession'."));
     expect(requests(store)).toEqual([]);
@@ -143,7 +143,7 @@ describe("the agent of a tab that was never prompted", () => {
     expect(page.all(".error-card, .error-text")).toEqual([]);
   });
 
-  test("is started when its conversation comes to a box that has the focus", async () => {
+  test("starts when its conversation loads while the box has the focus", async () => {
     const store = readyStore();
     const session = store.session(SESSION);
     const asleep: SessionState = { ...(session.peek() as SessionState), lifecycle: "creating" };
@@ -155,13 +155,13 @@ describe("the agent of a tab that was never prompted", () => {
     await page.until(() => expect(requests(store).length).toEqual(1));
   });
 
-  test("is started by writing too, where the box had the focus all the time", () => {
+  test("starts when the user types without a new focus event", () => {
     const { store, box } = asleep();
     type(box, "H");
     expect(requests(store).length).toEqual(1);
   });
 
-  test("says quietly that it starts, and what it offers then; writing goes on meanwhile", async () => {
+  test("shows a spinner while it starts, and the user can keep typing", async () => {
     const { store, page, box } = asleep();
     type(box, "Hello");
     store.apply(SESSION, { type: "x-agentnb/agentChanged", agentProcess: { state: "starting" } });
@@ -180,7 +180,7 @@ describe("the agent of a tab that was never prompted", () => {
     ["starts", { agentProcess: { state: "starting" } }],
     ["ended", { agentProcess: { state: "stopped" } }],
     ["failed", { lifecycle: "failed" }],
-  ] as const)("is not asked for where it %s", (_, more) => {
+  ] as const)("is not started when it %s", (_, more) => {
     const { store, box } = asleep(more as Partial<SessionState>);
     type(box, "H");
     expect(requests(store)).toEqual([]);

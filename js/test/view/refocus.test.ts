@@ -12,8 +12,8 @@ function two() {
   return { store, page: open(store, { kind: "chat" }) };
 }
 
-describe("when what has the focus goes away, the focus goes", () => {
-  test("to the box: from a button that is done, from the finder, from a form", async () => {
+describe("when the focused element disappears, the focus", () => {
+  test("moves to the message box from a button, the search bar or a form", async () => {
     const store = readyStore();
     startTurn(store, "t", "x");
     const page = open(store, { kind: "chat" });
@@ -31,7 +31,7 @@ describe("when what has the focus goes away, the focus goes", () => {
     await page.until(() => expect(page.root.activeElement).toBe(box(page)));
   });
 
-  test("to the tab that is shown then, from a tab that is closed", async () => {
+  test("moves from a closed tab to the selected tab", async () => {
     const { store, page } = two();
     const tab = page.find("[role=tab][aria-selected=true]");
     tab.focus();
@@ -41,7 +41,7 @@ describe("when what has the focus goes away, the focus goes", () => {
     await page.until(() => expect(page.root.activeElement).toBe(page.find("[role=tab]")));
   });
 
-  test("in a panel: to the group that it was in, and Escape closes the panel", async () => {
+  test("stays in its group or panel, and Escape closes the panel", async () => {
     const mount = (into: HTMLElement) => {
       into.innerHTML =
         "<div role='group'><button class='stays'>Edit</button><p><button class='goes'>Yes</button></p></div>";
@@ -60,7 +60,7 @@ describe("when what has the focus goes away, the focus goes", () => {
     await page.until(() => expect(page.all("[aria-label=History]")).toEqual([]));
   });
 
-  test("nowhere, where the reader is elsewhere in the page", async () => {
+  test("does not move when the user is elsewhere on the page", async () => {
     const store = readyStore();
     startTurn(store, "t", "x");
     const page = open(store, { kind: "chat" });
@@ -74,7 +74,7 @@ describe("when what has the focus goes away, the focus goes", () => {
   });
 });
 
-test("who begins a conversation can write at once", async () => {
+test("a new conversation focuses the message box", async () => {
   const store = new MemoryStore();
   store.root.value = { agents: [AGENT], sessions: [], config: { schema: {}, values: { agent: "" } } };
   const page = open(store, { kind: "chat" });

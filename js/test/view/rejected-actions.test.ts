@@ -13,7 +13,7 @@ async function say(page: Page, text: string): Promise<void> {
   await page.until(() => expect(box(page).value).toBe(""));
 }
 
-test("a refused prompt is said with the reason, in a status, and is back in the box", async () => {
+test("a rejected prompt shows the reason and returns to the message box", async () => {
   const store = readyStore();
   const page = open(store, { kind: "chat" });
   expect(page.find(".refusals").getAttribute("role")).toBe("status");
@@ -25,7 +25,7 @@ test("a refused prompt is said with the reason, in a status, and is back in the 
   ]);
 });
 
-test("what was typed since stays, behind the refused words", async () => {
+test("a rejected prompt is inserted before the current draft", async () => {
   const store = readyStore();
   const page = open(store, { kind: "chat" });
   await say(page, "first");
@@ -34,7 +34,7 @@ test("what was typed since stays, behind the refused words", async () => {
   await page.until(() => expect(box(page).value).toBe("first\n\nsecond"));
 });
 
-test("a prompt that waits in the queue comes back as well, once, in every view", async () => {
+test("a rejected queued prompt returns once to the box in every view", async () => {
   const store = readyStore();
   startTurn(store, "t1", "before");
   const pages = [open(store, { kind: "chat" }), open(store, { kind: "chat" })] as const;
@@ -43,7 +43,7 @@ test("a prompt that waits in the queue comes back as well, once, in every view",
   for (const page of pages) await page.until(() => expect(box(page).value).toBe("next"));
 });
 
-test("a notice is put away by its button, and by sending once more", async () => {
+test("Dismiss and sending again both remove the notice", async () => {
   const store = readyStore();
   const page = open(store, { kind: "chat" });
   await say(page, "first");
@@ -64,7 +64,7 @@ test.each([
   [SESSION, { type: "session/titleChanged", title: "x" }, "The conversation wasn't renamed."],
   [SESSION, { type: "x-agentnb/modeChanged", modeId: "code" }, "The mode wasn't changed."],
   [CHAT, { type: "chat/somethingNew" }, "That action was rejected."],
-] as const)("on %s the refusal of %j is said, in the chat and below a cell", async (channel, action, sentence) => {
+] as const)("on %s the rejection of %j is shown in the chat and below a cell", async (channel, action, sentence) => {
   const store = readyStore();
   startTurn(store, "t1", "first");
   const views = [open(store, { kind: "chat" }), open(store, { kind: "turn", channel: CHAT, turnId: "t1" })];
@@ -72,7 +72,7 @@ test.each([
   for (const view of views) await view.until(() => expect(notices(view)).toEqual([`${sentence} The agent said no.`]));
 });
 
-test("what the page does by itself is no news to the reader", async () => {
+test("rejected automatic actions show no notice", async () => {
   const store = readyStore();
   const page = open(store, { kind: "chat" });
   store.refusals.value = [

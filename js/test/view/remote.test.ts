@@ -84,7 +84,7 @@ async function clientOf(values: Record<string, unknown>, actions: NotebookAction
 }
 
 describe("a remote chat", () => {
-  test("does with this notebook what the user asks for, and nothing that another host's agents name", async () => {
+  test("offers only the notebook actions that the user triggers", async () => {
     const [own, remote] = [await clientOf({}), await clientOf({ remoteHost })];
     expect(Object.keys(own.notebook ?? {})).toEqual(Object.keys(NOTEBOOK));
     expect(Object.keys(remote.notebook ?? {})).toEqual(["insertBelow", "replaceActive", "run", "drawDiagram"]);
@@ -92,7 +92,7 @@ describe("a remote chat", () => {
     remote.dispose();
   });
 
-  test("puts code into this notebook", async () => {
+  test("inserts, replaces and runs code in this notebook", async () => {
     const notebook = new Edits();
     const remote = await clientOf({ remoteHost }, notebook);
     remote.notebook?.insertBelow("below");
@@ -102,7 +102,7 @@ describe("a remote chat", () => {
     remote.dispose();
   });
 
-  test.each([true, false])("installs and checks no agent (%s)", async (isRemote) => {
+  test.each([true, false])("offers no Install or Check again for agents when remote (%s)", async (isRemote) => {
     const { page } = chat(isRemote);
     page.find(".pill").click();
     await page.until(() => page.find(".pill-pop .fold-head"));
@@ -112,7 +112,7 @@ describe("a remote chat", () => {
     expect([names.includes("Install…"), names.includes("Check again")]).toEqual([!isRemote, !isRemote]);
   });
 
-  test.each([true, false])("previews nothing, and its questions are answered (%s)", async (isRemote) => {
+  test.each([true, false])("offers Allow, but no Preview when remote (%s)", async (isRemote) => {
     const { store, page } = chat(isRemote);
     const call = { turnId: "t1", toolCallId: "c1" };
     startTurn(store, "t1", "Tidy up");
@@ -133,7 +133,7 @@ describe("a remote chat", () => {
     ]);
   });
 
-  test("has neither history nor settings, in its menu", async () => {
+  test("has no History or Settings in its menu", async () => {
     const { page } = chat(true);
     page.button("Conversation").click();
     await page.until(() => expect(page.all("[role=menuitem]").length).toBeGreaterThan(0));
@@ -141,7 +141,7 @@ describe("a remote chat", () => {
     expect(names.filter((name) => /History|Settings|Duplicate|Notifications/.test(name))).toEqual([]);
   });
 
-  test("takes files along from the other host, and says why it may not", async () => {
+  test("offers files of the other host, and shows why a download failed", async () => {
     const { store, page } = chat(true);
     store.answer = (method) =>
       method === "readFile" ? Promise.reject(new Error("phone may not drive.")) : Promise.resolve({});

@@ -125,7 +125,7 @@ const ready = async (into: HTMLElement) => until(() => expect(into.querySelector
 
 const row = (into: HTMLElement, name: string) => into.querySelector<HTMLElement>(`[data-at="${name}"]`) as HTMLElement;
 
-test("the first screen has what the kernel names, in its order; all others are under Advanced, by group", async () => {
+test("shows the kernel's first settings in order, the others under Advanced", async () => {
   const { into } = openSettings();
   await ready(into);
   const advanced = into.querySelector("details.settings-advanced") as HTMLDetailsElement;
@@ -136,13 +136,13 @@ test("the first screen has what the kernel names, in its order; all others are u
   expect([advanced.open, advanced.querySelector("h4")?.textContent]).toEqual([false, "Permissions"]);
 });
 
-test("a kernel of an older version names no first screen: everything is shown", async () => {
+test("shows all settings when an older kernel names no first ones", async () => {
   const { into } = openSettings({ listSettings: { ...LISTED, first: undefined } });
   await ready(into);
   expect(into.querySelector<HTMLDetailsElement>("details.settings-advanced")?.open).toBe(true);
 });
 
-test("a dot marks what is not at its default; where a value comes from is described, not written into the row", async () => {
+test("marks changed settings with a dot, and describes their source in a tip", async () => {
   const { into, named } = openSettings();
   await ready(into);
   const permissions = row(into, "permissions");
@@ -164,7 +164,7 @@ test.each([
   ["environment", "From the environment variable, AGENTNB_WARM · applies at once", true],
   ["startup", "From ipython_config.py, /home/ada/ipython_config.py · applies at once", true],
   ["%config", "From %config in this kernel · applies at once", true],
-])("a setting whose value is from %s says so, and is marked where that is another than the default", async (...row) => {
+])("shows the source of a value from %s, and a dot unless it is default", async (...row) => {
   const [source, words, isMarked] = row;
   const where = { user: FILE, project: "/w/agentnb/settings.toml", environment: "AGENTNB_WARM" }[source];
   const from = where ?? (source === "startup" ? "/home/ada/ipython_config.py" : "");
@@ -187,7 +187,7 @@ test.each([
 test.each([
   [0, "", "90", 90],
   [90, "90", "", 0],
-])("a number of %s, where empty means something, is shown as “%s”; “%s” is %s", async (value, shows, types, sent) => {
+])("shows number %s as “%s” when empty has a meaning; typing “%s” sends %s", async (value, shows, types, sent) => {
   const settings = [setting({ name: "timeout", title: "Time limit", kind: "number", value, empty: "no limit" })];
   const { into, named, changes } = openSettings({
     listSettings: { ...LISTED, groups: [{ title: "Turns", settings }] },
@@ -200,7 +200,7 @@ test.each([
   await until(() => expect(changes()).toMatchObject([{ name: "timeout", value: sent }]));
 });
 
-test("a question that is open when the settings are closed is not lost silently", async () => {
+test("reports an open confirmation when the settings close", async () => {
   const { into, named, page, refused, button } = openSettings({
     changeSetting: { confirm: "This lets agents do more." },
   });
@@ -213,7 +213,7 @@ test("a question that is open when the settings are closed is not lost silently"
   expect(refused).toEqual(["Working folder (/data): not confirmed. This lets agents do more."]);
 });
 
-test("the reason of a refused value stays beside it while other settings are changed, until it is taken back", async () => {
+test("keeps the error beside a refused value until the value is set back", async () => {
   const { into, named, changes } = openSettings({
     changeSetting: ({ name }: { name: string }) => {
       if (name === "cwd") throw new Error("There is no such folder.");
@@ -236,7 +236,7 @@ test("the reason of a refused value stays beside it while other settings are cha
   expect(changes()).toHaveLength(2);
 });
 
-test("what was typed and is not confirmed gives way to the value that is set", async () => {
+test("restores the current value when a confirmation is cancelled", async () => {
   const { into, named, button } = openSettings({ changeSetting: { confirm: "This lets agents do more." } });
   await ready(into);
   named<HTMLInputElement>("Working folder").value = "/data";
@@ -246,7 +246,7 @@ test("what was typed and is not confirmed gives way to the value that is set", a
   await until(() => expect(named<HTMLInputElement>("Working folder").value).toBe("/gone"));
 });
 
-test("a text of a megabyte is refused with the reason, pasted or typed, and never sent", async () => {
+test("refuses a pasted or typed megabyte with a reason, and never sends it", async () => {
   const { into, named, changes } = openSettings();
   await ready(into);
   const box = named<HTMLInputElement>("Working folder");
@@ -263,7 +263,7 @@ test("a text of a megabyte is refused with the reason, pasted or typed, and neve
   expect(changes()).toEqual([]);
 });
 
-test("a change carries what the file said, and resets and kernel-only changes say so", async () => {
+test("sends the file's previous value with a change, unless kernel-only", async () => {
   const { into, named, changes } = openSettings();
   await ready(into);
   const box = named<HTMLInputElement>("Preload agents");
@@ -288,7 +288,7 @@ test("a change carries what the file said, and resets and kernel-only changes sa
   ]);
 });
 
-test("a change that lets agents do more is sent again only when its sentence was confirmed", async () => {
+test("asks for confirmation of a change that lets agents do more", async () => {
   const { into, changes, button } = openSettings({
     changeSetting: ({ confirmed }: { confirmed?: string }) => (confirmed ? {} : { confirm: "Agents may do more." }),
   });
@@ -311,7 +311,7 @@ test("a change that lets agents do more is sent again only when its sentence was
   expect(changes()[2]?.confirmed).toBe("Agents may do more.");
 });
 
-test("a refused change says why at its setting, and a policy can be tried", async () => {
+test("shows why a change was refused, revokes grants, and tests the policy", async () => {
   const { into, button, requests, announcements } = openSettings({
     revokeGrant: { message: "Revoked. Running work continues; the next request asks." },
     changePolicy: () => {
@@ -329,7 +329,7 @@ test("a refused change says why at its setting, and a policy can be tried", asyn
   await until(() => expect(into.textContent).toContain("You would be asked."));
 });
 
-test("settings are found by their words, and axe finds nothing wrong", async () => {
+test("finds settings by their words, and has no axe violations", async () => {
   const { into, named } = openSettings();
   await ready(into);
   const { violations } = await axe.run(into, { rules: { "color-contrast": { enabled: false } } });
@@ -342,19 +342,16 @@ test("settings are found by their words, and axe finds nothing wrong", async () 
   );
 });
 
-test.each([true, false])(
-  "the search has the focus once the settings are listed (in the panel: %s)",
-  async (isInPanel) => {
-    const { into, named } = openSettings();
-    into.className = isInPanel ? "panel" : "";
-    into.tabIndex = -1;
-    into.focus();
-    await ready(into);
-    await until(() => expect(document.activeElement).toBe(isInPanel ? named("Find a setting") : into));
-  },
-);
+test.each([true, false])("focuses the search box only in the panel (in the panel: %s)", async (isInPanel) => {
+  const { into, named } = openSettings();
+  into.className = isInPanel ? "panel" : "";
+  into.tabIndex = -1;
+  into.focus();
+  await ready(into);
+  await until(() => expect(document.activeElement).toBe(isInPanel ? named("Find a setting") : into));
+});
 
-test("agents are put in order and hidden by buttons, without typing a name", async () => {
+test("orders and hides agents with buttons and check boxes", async () => {
   const { into, named, changes } = openSettings();
   await ready(into);
   const folded = ["agents_order", "agents_hidden"].map((name) => row(into, name).querySelector("summary")?.textContent);
@@ -378,7 +375,7 @@ test("agents are put in order and hidden by buttons, without typing a name", asy
   expect(named<HTMLButtonElement>("Move Claude down").disabled).toBe(true);
 });
 
-test("a working folder is chosen among folders; one that is gone begins in the kernel's", async () => {
+test("chooses a working folder from a list, also when the old one is gone", async () => {
   const { into, named, button, requests, changes } = openSettings({
     listFolders: ({ path }: { path: string }) => {
       if (path === "/gone") throw new Error("It is gone.");
@@ -398,7 +395,7 @@ test("a working folder is chosen among folders; one that is gone begins in the k
   expect(paths).toEqual(["/gone", "", "/home/ada/data"]);
 });
 
-test("notifications are switched on only once the browser allows them", async () => {
+test("turns notifications on only after the browser allows them", async () => {
   const { into, named, changes } = openSettings();
   await ready(into);
   const answers = ["denied", "granted"];
@@ -420,7 +417,7 @@ test("notifications are switched on only once the browser allows them", async ()
   }
 });
 
-test("notifications that are on in a browser that was not asked, or has refused, are not passed off as on", async () => {
+test("shows when the browser has not allowed notifications that are on", async () => {
   const settings = [setting({ name: "notifications", title: "Notifications", kind: "switch", value: true })];
   const requestPermission = vi.fn(async () => "denied");
   vi.stubGlobal("Notification", { permission: "default", requestPermission });
@@ -439,7 +436,7 @@ test("notifications that are on in a browser that was not asked, or has refused,
   }
 });
 
-test("an MCP server is added with its command and variables, and removed by name", async () => {
+test("adds an MCP server with command and variables, removes one by name", async () => {
   const { into, named, button, requests } = openSettings();
   await ready(into);
   const type = (label: string, value: string) => {
@@ -472,7 +469,7 @@ const typeInto = (box: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElemen
   box.dispatchEvent(new Event(event, { bubbles: true }));
 };
 
-test("an agent of one's own is changed: variables that are not shown stay, are replaced or removed", async () => {
+test("edits a custom agent, and keeps or removes its hidden variables", async () => {
   const { into, named, button, requests } = openSettings({
     changeOwnAgent: ({ confirmed }: { confirmed?: string }) => (confirmed ? {} : { confirm: "Start it so?" }),
   });
@@ -499,7 +496,7 @@ test("an agent of one's own is changed: variables that are not shown stay, are r
   ]);
 });
 
-test("a new agent has a name of its own, a command and variables; one of the catalogue can have another command", async () => {
+test("adds a custom agent, or a custom command for a catalogue agent", async () => {
   const { into, named, button, requests } = openSettings();
   await ready(into);
   const sent = () => requests.filter(({ method }) => method === "changeOwnAgent").map(({ params }) => params);
@@ -534,7 +531,7 @@ test("a new agent has a name of its own, a command and variables; one of the cat
   ]);
 });
 
-test("models are hidden and shown by check boxes; a name that hides those of several agents keeps the others hidden", async () => {
+test("hides and shows models with check boxes, separately for each agent", async () => {
   const { into, changes } = openSettings();
   await ready(into);
   const labels = [...row(into, "models_hidden").querySelectorAll("label")];
@@ -557,7 +554,7 @@ function type(box: HTMLInputElement | HTMLTextAreaElement, text: string): void {
   box.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-test("what is typed is set when the page closes, once", async () => {
+test("saves typed text once when the page closes", async () => {
   const { into, named, changes, page, refused } = openSettings();
   await ready(into);
   named<HTMLInputElement>("Working folder").focus();
@@ -571,7 +568,7 @@ test("what is typed is set when the page closes, once", async () => {
 test.each([
   ["is refused", () => Promise.reject(new Error("There is no such folder.")), "There is no such folder."],
   ["must be confirmed", () => ({ confirm: "Agents may do more." }), "Agents may do more. Open the settings to confirm"],
-])("what %s after the page was closed is said elsewhere", async (_, changeSetting, words) => {
+])("reports a change that %s after the settings close", async (_, changeSetting, words) => {
   const { into, named, page, refused } = openSettings({ changeSetting });
   await ready(into);
   type(named("Working folder"), "/nowhere");
@@ -580,7 +577,7 @@ test.each([
   expect(refused[0]).toMatch(/^Working folder \(\/nowhere\): /);
 });
 
-test("what is typed stays when another value is set meanwhile, and is not asked for again by leaving the box", async () => {
+test("keeps typed text when another value is set, and sends it only once", async () => {
   let listed: object = LISTED;
   const { into, named, changes, page } = openSettings({
     listSettings: () => listed,
@@ -597,7 +594,7 @@ test("what is typed stays when another value is set meanwhile, and is not asked 
   expect(changes()).toHaveLength(1);
 });
 
-test("what is typed into a form is there when the settings are opened again, and gone once it was cancelled", async () => {
+test("keeps form input when the settings are reopened, until Cancel", async () => {
   const { into, named, button, page } = openSettings();
   await ready(into);
   named<HTMLSelectElement>("Agent of the command").value = "=";
@@ -619,7 +616,7 @@ test("what is typed into a form is there when the settings are opened again, and
   expect(named("Name of the agent")).toBeNull();
 });
 
-test("what is no number is sent as it was typed, to be refused: nothing resets the setting", async () => {
+test("sends text in a number setting as typed, not as a reset", async () => {
   const { into, named, changes, page } = openSettings();
   await ready(into);
   type(named("Keep"), "soon");

@@ -18,7 +18,7 @@ function select(root: Node, words: string): Range {
   return range;
 }
 
-describe("what is selected stays selected while more comes", () => {
+describe("selected text during streaming", () => {
   test.each([
     ["in the paragraph being written", "The noise gr", "noise", "The noise grows with **x** and"],
     ["when its last words change", "The noise [gr", "noise", "The noise [grows](https://example.org) with"],
@@ -26,7 +26,7 @@ describe("what is selected stays selected while more comes", () => {
     ["in open code", "```python\nx = 1\ny", "x = 1", "```python\nx = 1\ny = 2\n"],
     ["in a list item", "- one thing\n- an", "one thing", "- one thing\n- another\n- third"],
     ["in a table", "| a | b |\n|---|---|\n| one | tw", "one", "| a | b |\n|---|---|\n| one | two |\n| three | four |"],
-  ])("%s", (_, first, words, then) => {
+  ])("stays selected %s", (_, first, words, then) => {
     const page = new MarkdownPage();
     document.body.append(page.element);
     page.draw(first, true);
@@ -37,7 +37,7 @@ describe("what is selected stays selected while more comes", () => {
     page.element.remove();
   });
 
-  test("when the turn ends", () => {
+  test("stays selected when the turn ends", () => {
     const page = new MarkdownPage();
     document.body.append(page.element);
     page.draw("The **noise** grows wi", true);
@@ -49,7 +49,7 @@ describe("what is selected stays selected while more comes", () => {
   });
 });
 
-test("a part that the reader folded or opened stays so while more comes, and after the end", async () => {
+test("a part that the user folded or opened stays so during streaming", async () => {
   const store = readyStore();
   startTurn(store, "t", "x");
   store.apply(CHAT, {

@@ -27,11 +27,11 @@ function stream(times: number, pause: number): boolean[] {
   });
 }
 
-test("text that comes at a steady pace grows all the time", () => {
+test("text streamed at a steady pace counts as growing", () => {
   expect(stream(30, 100)).toEqual(new Array(30).fill(true));
 });
 
-test("after a longer pause it no longer grows, until more comes", () => {
+test("text stops counting as growing after a pause, until more arrives", () => {
   stream(5, 100);
   vi.advanceTimersByTime(1000);
   expect(grows()).toBe(false);
@@ -39,11 +39,11 @@ test("after a longer pause it no longer grows, until more comes", () => {
   expect(grows()).toBe(true);
 });
 
-test("text that comes slowly does not count: the marks move in between", () => {
+test("text streamed slowly does not count as growing", () => {
   expect(stream(3, 900)).toEqual([false, false, false]);
 });
 
-test("what grows out of the reader's sight does not count", () => {
+test("text out of sight does not count as growing", () => {
   growth.grew();
   growth.inSight(false);
   expect(grows()).toBe(false);
@@ -52,7 +52,7 @@ test("what grows out of the reader's sight does not count", () => {
   expect(stream(3, 10)).toEqual([true, true, true]);
 });
 
-test("an answer that grows is seen on the view; a finished one is not", async () => {
+test("the view has the class text-grows only while an answer grows", async () => {
   vi.useRealTimers();
   const store = readyStore();
   startTurn(store, "t", "x");

@@ -18,7 +18,7 @@ describe("a path", () => {
     ["fit.py", "file:///work/a", "fit.py"],
     ["/etc/passwd", "file:///work/%E0%A4%A", "/etc/passwd"],
     ["/etc/passwd", undefined, "/etc/passwd"],
-  ])("%s in %s is called %s", (path, folder, name) => {
+  ])("%s in folder %s is shown as %s", (path, folder, name) => {
     expect(inFolder(path, folder)).toEqual(name);
   });
 });
@@ -56,7 +56,7 @@ describe("links", () => {
     expect(safeHref(href)).toEqual(undefined);
   });
 
-  test("pictures and sounds are shown from bytes that the host sent, of plain types only", () => {
+  test("allow picture and sound data of safe types only", () => {
     expect(imageSource("image/png", "AAAA")).toEqual("data:image/png;base64,AAAA");
     expect(imageSource("image/svg+xml", "AAAA")).toEqual(undefined);
     expect(imageSource("image/png", '"><x')).toEqual(undefined);
@@ -77,29 +77,29 @@ describe("terminal output", () => {
     ]);
   });
 
-  test("a line that was overwritten shows its last state", () => {
+  test("shows the last state of an overwritten line", () => {
     expect(ansiText("10%\r50%\r100%\ndone\r\nabc\b\bX")).toEqual("100%\ndone\naX");
   });
 
-  test("colours given by number of red, green and blue are left out, what follows is read", () => {
+  test("ignores RGB colours, and reads the sequences after them", () => {
     expect(ansiRuns("\u001b[38;2;1;2;3mx\u001b[4my")).toEqual([
       { text: "x", style: "" },
       { text: "y", style: "underline" },
     ]);
   });
 
-  test("unfinished sequences at the end are not shown", () => {
+  test("drops an unfinished sequence at the end", () => {
     expect(ansiText("a\u001b[3")).toEqual("a");
     expect(ansiText("a\u001b]8;;https://x")).toEqual("a");
   });
 });
 
 describe("plain text", () => {
-  test("writes out what hides or reorders", () => {
+  test("shows invisible and bidi characters as code points", () => {
     expect(plain("a\u202eb\u200bc\u0007")).toEqual("a⟨U+202E⟩b⟨U+200B⟩c⟨U+0007⟩");
   });
 
-  test("writes out what Unicode says can be ignored, but joiners and variations", () => {
+  test("shows ignorable characters, except joiners and variation selectors", () => {
     const ignored = Array.from({ length: 0x110000 }, (_, number) => number)
       .filter((number) => number < 0xd800 || number > 0xdfff)
       .map((number) => String.fromCodePoint(number))
@@ -110,31 +110,31 @@ describe("plain text", () => {
     expect(unchanged.filter((one) => !joiners.includes(one) && !/\p{Variation_Selector}/u.test(one))).toEqual([]);
   });
 
-  test("one line is one line, and not too long", () => {
+  test("joins lines into one and shortens it", () => {
     expect(line(" a\n b\tc ")).toEqual("a b c");
     expect(line("x".repeat(300), 10)).toEqual(`${"x".repeat(9)}…`);
   });
 
-  test("paths, sizes and times are read at a glance", () => {
+  test("formats paths, sizes and durations", () => {
     expect(splitPath("/home/ada/fit.py")).toEqual({ folder: "/home/ada/", name: "fit.py" });
     expect(bytes(48_213)).toEqual("47 KB");
     expect(duration(65_000)).toEqual("1 min 5 s");
   });
 
-  test("a path that is too long to be one is cut in its middle", () => {
+  test("shortens long paths in the middle", () => {
     const { folder, name } = splitPath(`/home/${"*".repeat(2_000_000)}/fit.py`);
     expect([folder.startsWith("/home/***"), name, folder.length < 10_000]).toEqual([true, "fit.py", true]);
     expect(splitPath("*".repeat(2_000_000)).name.length).toBeLessThan(10_000);
   });
 
-  test("ids are UUIDs of version 4, also where crypto.randomUUID is missing", () => {
+  test("ids are UUIDs of version 4, also without crypto.randomUUID", () => {
     const uuid4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
     expect(uuid()).toMatch(uuid4);
   });
 });
 
 describe("markdown", () => {
-  test("code is coloured as elements, with its language and a copy button", async () => {
+  test("shows coloured code with its language and a copy button", async () => {
     const module = fetchModule;
     const page = new MarkdownPage({ module }).draw("```python\ndef f(): return 'x'\n```", false);
     const keyword = () => page.element.querySelector(".hl-keyword")?.textContent;
@@ -165,7 +165,7 @@ describe("markdown", () => {
     "go",
     "julia",
     "dockerfile",
-  ])("%s keeps every letter of the code", async (language) => {
+  ])("keeps every character of coloured code in %s", async (language) => {
     const code =
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of shell
       "class A:\n  x = \"a${b}'\" # c -- // /* d */ `e` 1.5e3\n<f g='h'>@i</f>\n+ - function j(k) { return 'l' }";
@@ -175,22 +175,22 @@ describe("markdown", () => {
     expect(page.element.querySelector("code")?.textContent).toEqual(code);
   });
 
-  test("links open elsewhere and tell nothing of where they were", () => {
+  test("opens links in a new tab without a referrer", () => {
     const link = drawn("[a](https://example.org)").element.querySelector("a");
     expect([link?.target, link?.rel]).toEqual(["_blank", "noopener noreferrer nofollow"]);
   });
 
-  test("a picture from elsewhere is a link with its name, never loaded", () => {
+  test("shows an external picture by its name, without loading it", () => {
     const page = drawn("![a plot](https://example.org/x.png)");
     expect(page.element.querySelector("img")).toEqual(null);
     expect(page.text).toContain("a plot");
   });
 
-  test("character references are the characters they stand for", () => {
+  test("decodes character references outside code", () => {
     expect(drawn("a &amp; b &lt;c&gt; &#8594; &hellip; `&amp;`").text).toEqual("a & b <c> → … &amp;");
   });
 
-  test("tables keep their alignment", () => {
+  test("keeps the alignment of table columns", () => {
     const cells = drawn("| a | b |\n|:--|--:|\n| 1 | 2 |").element.querySelectorAll<HTMLElement>("td");
     expect([...cells].map((cell) => cell.style.textAlign)).toEqual(["left", "right"]);
   });

@@ -67,7 +67,7 @@ const FAILED: ((id: string) => ResponsePart)[] = ["No such file", "Refused"].map
 );
 
 describe("the lines of an answer", () => {
-  test("each part stands in exactly one line, lines are in order, and between two texts work that is done is one line", () => {
+  test("contain each part once, in order, with finished work folded", () => {
     for (let seed = 0; seed < 400; seed += 1) {
       const next = numbers(seed);
       const makers = [text, thought, thought, ...SEEN, ...FAILED, ...Array.from({ length: 3 }, () => FOLDED).flat()];
@@ -96,25 +96,28 @@ describe("the lines of an answer", () => {
     }
   });
 
-  test.each(SEEN.map((make, at) => [at, make] as const))("call %i stays in sight beside what is done", (_, make) => {
-    const looks = (name: string) => ["1", "2", "3"].map((id) => part(name + id, "read"));
-    const parts = [...looks("a"), make("x"), ...looks("b")];
-    expect(answerLines(parts, all(parts), terminals)).toEqual([[0, 1, 2, 4, 5, 6], 3]);
-  });
+  test.each(SEEN.map((make, at) => [at, make] as const))(
+    "keep call %i outside the run of finished calls",
+    (_, make) => {
+      const looks = (name: string) => ["1", "2", "3"].map((id) => part(name + id, "read"));
+      const parts = [...looks("a"), make("x"), ...looks("b")];
+      expect(answerLines(parts, all(parts), terminals)).toEqual([[0, 1, 2, 4, 5, 6], 3]);
+    },
+  );
 
-  test("thoughts fold with the calls that they are about; one that is thought right now stands alone", () => {
+  test("fold thoughts with their calls, except the current thought", () => {
     const parts = [thought("1"), part("a", "read"), thought("2"), part("b", "read"), thought("3")];
     expect(answerLines(parts, all(parts))).toEqual([[0, 1, 2, 3, 4]]);
     expect(answerLines(parts, all(parts), [], 4)).toEqual([[0, 1, 2, 3], 4]);
     expect(answerLines([thought("1"), text("t")], [0, 1])).toEqual([0, 1]);
   });
 
-  test("one call stays as it is, two are one line, and a text ends a line", () => {
+  test("fold two calls but not one, and start a new line after a text", () => {
     const parts = [part("a", "read"), part("b", "read"), text("t"), part("c", "read")];
     expect(answerLines(parts, all(parts))).toEqual([[0, 1], 2, 3]);
   });
 
-  test("calls that failed for one cause are one line, those for another cause or of another kind are not", () => {
+  test("fold failed calls of the same kind and with the same error", () => {
     const fail = (id: string, kind: string, message: string) => part(id, kind, { success: false, error: { message } });
     const parts = [
       fail("a", "fetch", "Refused\n  at socket.c:12"),
@@ -126,14 +129,14 @@ describe("the lines of an answer", () => {
     expect(answerLines(parts, all(parts))).toEqual([[0, 2], 1, 3, 4]);
   });
 
-  test("calls that were denied are one line, unless it is said why", () => {
+  test("fold denied calls, unless they have a reason", () => {
     const deny = (id: string, reasonMessage?: string) =>
       part(id, "edit", { status: "cancelled", reason: "denied", ...(reasonMessage && { reasonMessage }) });
     const parts = [deny("a"), deny("b", "A rule of the site."), deny("c")];
     expect(answerLines(parts, all(parts))).toEqual([[0, 2], 1]);
   });
 
-  test("thousands of calls take a moment only", () => {
+  test("fold thousands of calls into one line", () => {
     const parts = Array.from({ length: 5_000 }, (_, at) => part(`c${at}`, "execute", {}, shows(`t${at}`)));
     const many = parts.map((_, at) => ({ id: `t${at}`, command: "ls", exited: true, exitCode: 0 }));
     expect(answerLines(parts, all(parts), many)).toEqual([all(parts)]);
@@ -144,7 +147,7 @@ describe("the title of a run", () => {
   const read = (id: string, ...paths: string[]) => part(id, "read", {}, { locations: paths.map((path) => ({ path })) });
   const title = (...parts: ResponsePart[]) => runTitle(callsOf(parts, all(parts)));
 
-  test("counts files, searches, pages and commands, in the order in which they began", () => {
+  test("counts files, searches, pages and commands in starting order", () => {
     const parts = [read("a", "/x"), part("s", "search"), part("t", "search"), part("f", "fetch"), part("e", "execute")];
     expect(title(...parts)).toEqual("Read 1 file, searched 2 times, fetched 1 page, ran 1 command");
     expect(title(part("e", "execute"), part("f", "execute"), part("s", "search"))).toEqual(
@@ -152,7 +155,7 @@ describe("the title of a run", () => {
     );
   });
 
-  test("cells are counted by what became of them, and what has no word is a tool", () => {
+  test("counts cells by action, and unknown calls as tools", () => {
     const cell = (id: string, action: string) => part(id, "edit", {}, { cell: { notebook: "n", action } });
     const cells = [...Array.from({ length: 14 }, (_, at) => cell(`i${at}`, "insert")), part("e", "execute")];
     expect(title(...cells)).toEqual("Inserted 14 cells, ran 1 command");
@@ -166,7 +169,7 @@ describe("the title of a run", () => {
     expect(title(...others)).toEqual("Changed 2 cells, deleted 1 cell, ran 1 code snippet, used 1 tool");
   });
 
-  test("a file that was read twice is one file; a call that names none counts as one", () => {
+  test("counts a file read twice once, and a call without a file as one", () => {
     expect(title(read("a", "/x"), read("b", "/x"), read("c", "/y", "/z"), read("d"))).toEqual("Read 4 files");
   });
 });
@@ -206,7 +209,7 @@ describe("a run in the answer", () => {
     await page.until(() => expect(labels(page)).toEqual(["Read 3 files"]));
   });
 
-  test("a call that runs stands in sight until it is done, whatever the order of the ends", async () => {
+  test("keeps a running call visible until it ends", async () => {
     const store = startedStore();
     for (const id of ["one", "two", "three", "four"]) start(store, id);
     for (const id of ["two", "three", "four"]) end(store, id);
@@ -218,7 +221,7 @@ describe("a run in the answer", () => {
     await page.until(() => expect(labels(page)).toEqual(["Read 4 files", "one", "two", "three", "four"]));
   });
 
-  test("a call that failed stands in sight with one sentence; all else about it is folded", async () => {
+  test("keeps a failed call visible with its error, and folds the details", async () => {
     const store = startedStore();
     for (const id of ["one", "two", "three", "four"]) start(store, id);
     for (const id of ["one", "two", "three"]) end(store, id);
@@ -231,7 +234,7 @@ describe("a run in the answer", () => {
     await page.until(() => expect(page.find(".output").textContent).toContain("text of four"));
   });
 
-  test("a run of 2,000 calls shows a hundred when it is opened, and then more", async () => {
+  test("shows 100 of 2,000 calls when opened, and 100 more on click", async () => {
     const store = startedStore();
     const ids = Array.from({ length: 2_000 }, (_, at) => `call ${at}`);
     for (const id of ids) start(store, id);
@@ -244,7 +247,7 @@ describe("a run in the answer", () => {
     await page.until(() => expect(labels(page).length).toEqual(201));
   });
 
-  test("what the reader has opened does not fold away, and keeps its node", async () => {
+  test("does not fold a call that the user opened, and keeps its node", async () => {
     const store = startedStore();
     start(store, "one");
     end(store, "one");
@@ -258,7 +261,7 @@ describe("a run in the answer", () => {
     expect(page.find(".output")).toBe(output);
   });
 
-  test("a call with the keyboard's focus does not fold away under it", async () => {
+  test("does not fold a call that has the focus", async () => {
     const store = startedStore();
     start(store, "one");
     end(store, "one");

@@ -4,19 +4,19 @@ import { open } from "./page";
 
 const WHAT = { kind: "turn", channel: CHAT, turnId: "t1" } as const;
 
-describe("one turn below its cell", () => {
-  test("says that the agent gets ready before the turn is there", () => {
+describe("a turn below its cell", () => {
+  test("shows the agent's name before the turn starts", () => {
     expect(open(readyStore(), WHAT).text()).toContain("Eliza");
   });
 
-  test("takes the session's channel as well as the chat's", async () => {
+  test("accepts the session's channel instead of the chat's", async () => {
     const store = readyStore();
     startTurn(store, "t1", "Why?");
     const page = open(store, { ...WHAT, channel: SESSION });
     expect(page.text()).toContain("working…");
   });
 
-  test("says how many turns are before it while it waits, and can be removed", async () => {
+  test("shows its queue position while it waits; Remove removes it", async () => {
     const store = readyStore();
     startTurn(store, "t0", "First");
     for (const id of ["q1", "t1"]) {
@@ -29,7 +29,7 @@ describe("one turn below its cell", () => {
     expect(store.dispatched[0]?.action).toEqual({ type: "chat/pendingMessageRemoved", kind: "queued", id: "t1" });
   });
 
-  test("that is on hold says so, and continues by a button", async () => {
+  test("shows that it is on hold, and Continue resumes it", async () => {
     const store = readyStore();
     const message = { text: "Hi", origin: { kind: "user" } };
     startTurn(store, "t0", "before");
@@ -45,7 +45,7 @@ describe("one turn below its cell", () => {
     });
   });
 
-  test("streams the answer without repeating the question, and can be stopped", async () => {
+  test("streams the answer without the prompt, and Stop cancels the turn", async () => {
     const store = readyStore();
     const page = open(store, WHAT);
     startTurn(store, "t1", "Why does it not converge?");
@@ -61,7 +61,7 @@ describe("one turn below its cell", () => {
     await page.until(() => expect(page.find(".ended").textContent).toContain("Stopped"));
   });
 
-  test("says that the agent is silent, as the chat does, until it speaks again", async () => {
+  test("shows that the agent is silent, until it sends output again", async () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     const [cell, chat] = [open(store, WHAT), open(store, { kind: "chat" })];
@@ -74,7 +74,7 @@ describe("one turn below its cell", () => {
     await chat.until(() => expect(chat.text()).not.toContain("no word"));
   });
 
-  test("draws its end from state alone, as after a reload", () => {
+  test("draws a finished turn from state alone, as after a reload", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     store.apply(CHAT, {
@@ -91,7 +91,7 @@ describe("one turn below its cell", () => {
     expect(page.all("button").some((button) => button.textContent === "Stop")).toEqual(false);
   });
 
-  test("shows what went wrong in a sentence, and the rest on demand", async () => {
+  test("shows the error in one sentence, and the rest on Details", async () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     const error = { errorType: "AgentDied", message: "Eliza ended (exit code 3).\nType %agents restart" };
@@ -103,21 +103,21 @@ describe("one turn below its cell", () => {
     await page.until(() => expect(page.find(".error-card").textContent).toContain("Type %agents restart"));
   });
 
-  test("says so when a turn ended without an answer", () => {
+  test("shows that a turn ended without an answer", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1" });
     expect(open(store, WHAT).text()).toContain("without an answer");
   });
 
-  test("says so when the model was cut off", () => {
+  test("shows that the answer was cut off at the token limit", () => {
     const store = readyStore();
     startTurn(store, "t1", "Hi");
     store.apply(CHAT, { type: "chat/turnComplete", turnId: "t1", stopReason: "max_tokens" });
     expect(open(store, WHAT).text()).toContain("token limit");
   });
 
-  test("counts from when the kernel says that it began, also in a view that comes late", async () => {
+  test("shows the time since its start, also in a view opened later", async () => {
     const store = readyStore();
     const message = { text: "Hi", origin: { kind: "user" } } as const;
     const startedAt = Date.now() - 125_000;
@@ -137,7 +137,7 @@ describe("one turn below its cell", () => {
   test.each([
     ["an hour ahead of", 3_600_000],
     ["an hour behind", -3_600_000],
-  ])("counts right where the kernel's clock is %s the page's", (_, ahead) => {
+  ])("shows the right time when the kernel's clock is %s the page's", (_, ahead) => {
     const store = readyStore();
     store.ahead.value = ahead;
     const message = { text: "Hi", origin: { kind: "user" } } as const;
@@ -147,7 +147,7 @@ describe("one turn below its cell", () => {
     expect(open(store, { kind: "chat" }).find(".working .dim").textContent).toMatch(/^2 min \d+ s$/);
   });
 
-  test("does not say how long it took where nobody saw it end, or it took no time", () => {
+  test("shows no duration when it is unknown or below one second", () => {
     const store = readyStore();
     const message = { text: "Hi", origin: { kind: "user" } } as const;
     store.apply(CHAT, { type: "chat/turnStarted", turnId: "t1", message, startedAt: "1970-01-01T00:00:01.000Z" });

@@ -67,8 +67,8 @@ async function look(...customizations: unknown[]) {
   return { store, page, wait };
 }
 
-describe("what the agent is given", () => {
-  test("is one line: components in their order, packages and how many skills they bring, servers", async () => {
+describe("the Uses line", () => {
+  test("names components in order, packages, skill counts and servers", async () => {
     const page = await show(
       component(1, "rules"),
       component(2, "context"),
@@ -81,7 +81,7 @@ describe("what the agent is given", () => {
     expect(page.find(".uses").textContent).toBe("Uses rules → context · polars 1.2, statsmodels 0.14: 3 skills · docs");
   });
 
-  test("is a list with what each costs, once opened; the settings are a click away", async () => {
+  test("opens a list with token costs and a Settings button", async () => {
     const page = await show(
       component(1, "rules", { about: "Gives AGENTS.md.", tokensOnce: 1200 }),
       skills("polars 1", "lazy"),
@@ -97,7 +97,7 @@ describe("what the agent is given", () => {
   });
 
   test.each([[[]], [[server("kernel"), skills("jupyter-agentnb 0.2", "agentnb")]], [[7, null, "x"]]])(
-    "is no line where it is nothing but agentnb's own: %j",
+    "is hidden when there is nothing but agentnb's own: %j",
     async (customizations) => {
       const store = readyStore();
       tell(store, ...customizations);
@@ -109,7 +109,7 @@ describe("what the agent is given", () => {
 });
 
 describe("skills that packages offer", () => {
-  test("are one line until it is opened, beside what is used", async () => {
+  test("are summarized on one line beside the Uses line", async () => {
     const page = await show(
       component(1, "rules"),
       offer("polars 1.9", "d1", ["lazy"], ["frames"], ["io"]),
@@ -134,7 +134,7 @@ describe("skills that packages offer", () => {
     );
   });
 
-  test("are answered with the digest that was shown, after half a second", async () => {
+  test("are trusted or refused by digest, not in the first half second", async () => {
     const { store, page, wait } = await look(offer("polars 1.9", "d1", ["lazy"]), offer("numpy 2", "d2", ["arrays"]));
     await vi.advanceTimersByTimeAsync(100);
     page.button("Trust polars 1.9").click();
@@ -151,7 +151,7 @@ describe("skills that packages offer", () => {
     expect(chosen(store)[1]).toEqual({ action: "refuse", package: "numpy", digest: "d2" });
   });
 
-  test("say where they have changed meanwhile", async () => {
+  test("show an error when they have changed meanwhile", async () => {
     const { store, page, wait } = await look(offer("polars 1.9", "d1", ["lazy"]));
     store.answer = () => Promise.reject(new Error("The skills of polars have changed."));
     await wait();
@@ -160,7 +160,7 @@ describe("skills that packages offer", () => {
     expect(page.find(".uses [role=alert]").textContent).toBe("The skills of polars have changed.");
   });
 
-  test("are text, whatever it is: marks are written out, lines cut, what makes no sense left out", async () => {
+  test("are shown as shortened plain text, without invalid entries", async () => {
     const evil = offer("pol\u202eras <b>1</b>", "d1", [
       "lazy\u200b",
       { suspicious: [`<img src=x onerror=alert(1)>\n\u202e${"x".repeat(10_000)}`, 7, null], folder: { a: 1 } },
@@ -176,7 +176,7 @@ describe("skills that packages offer", () => {
     expect((section.textContent ?? "").length).toBeLessThan(1_000);
   });
 
-  test("once trusted can be revoked in the list, agentnb's own not", async () => {
+  test("can be revoked once trusted, except agentnb's own", async () => {
     const trusted = { ...skills("polars 1.9", "lazy"), _meta: { agentnb: { isRevocable: true } } };
     const { store, page } = await look(trusted, skills("jupyter-agentnb 0.2", "agentnb"));
     await vi.advanceTimersByTimeAsync(100);
