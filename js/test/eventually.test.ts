@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-test("no test waits with a limit of its own, or with none given, but with `eventually`: one second is too short for a busy machine", () => {
+test("tests use eventually, not vi.waitFor, vi.waitUntil or expect.poll", () => {
   const folder = import.meta.dirname;
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name));
   const waits = files.filter((name) =>

@@ -37,7 +37,7 @@ const between = (from: string, to: string) =>
       : [],
   );
 
-test("no module imports itself by way of others", () => {
+test("no module is part of an import cycle", () => {
   const done = new Set<string>();
   expect([...graph.keys()].map((name) => circle(name, [], done)).filter(Boolean)).toEqual([]);
   expect(graph.size).toBeGreaterThan(100);
@@ -49,16 +49,16 @@ test.each([
   ["state/", "view/"],
   ["state/", "comm/"],
   ["comm/", "lab/"],
-])("%s imports nothing of %s", (from, to) => {
+])("%s imports nothing from %s", (from, to) => {
   expect(between(from, to)).toEqual([]);
 });
 
-test("comm/ knows of the view only what it has to provide, and how channels are named", () => {
+test("comm/ imports only store and identity from view/", () => {
   const known = ["view/store", "view/identity"];
   expect(between("comm/", "view/").filter((one) => !known.includes(one.split(" → ")[1] ?? ""))).toEqual([]);
 });
 
-test("what is looked up by any string is a table without inherited names", () => {
+test("string-keyed lookup tables use table() instead of object literals", () => {
   // Every object has `__proto__`: an agent's word must not find it (`table` in state/object.ts).
   const PLAIN = /^(?:export )?const \w+: (?:Readonly<)?Record<string, .*= \{/m;
   const offenders = files.filter(

@@ -37,7 +37,7 @@ class Model extends Base {
   }
 }
 
-test("a model that anywidget gave up hears what the kernel says", async () => {
+test("a model that anywidget gave up on still receives kernel messages", async () => {
   const model = new Model(Promise.reject(new Error("[anywidget] Failed to initialize model.")));
   await expect(model.received(MESSAGE)).rejects.toThrow("Failed to initialize");
   await hearThoughLate(model);
@@ -45,7 +45,7 @@ test("a model that anywidget gave up hears what the kernel says", async () => {
   expect(model.heard).toEqual(["hello"]);
 });
 
-test("a model that is in time is left alone", async () => {
+test("a model whose module loads in time is not changed", async () => {
   const model = new Model(Promise.resolve());
   const before = model.received;
   await hearThoughLate(model);
@@ -53,6 +53,6 @@ test("a model that is in time is left alone", async () => {
   expect(model.heard).toEqual([]);
 });
 
-test.each([[undefined], [{}]])("another front end's model is left alone: %o", async (model) => {
+test.each([[undefined], [{}]])("a model of another front end is ignored: %o", async (model) => {
   expect(await hearThoughLate(model)).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import { bundledPackages, licences } from "../licences.mjs";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-describe("the licences of what is bundled", () => {
+describe("the licences of bundled packages", () => {
   let names: string[];
 
   beforeAll(async () => {
@@ -26,12 +26,12 @@ describe("the licences of what is bundled", () => {
     names = bundledPackages(built.metafile);
   });
 
-  it("names every package that the front end depends on", async () => {
+  it("include every dependency of the front end", async () => {
     const { dependencies } = JSON.parse(await readFile(here("../package.json"), "utf8"));
     expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
   });
 
-  it("has the whole text of each", async () => {
+  it("contain the full text for each package", async () => {
     const text = await licences(names);
     for (const name of names) expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+.* \\(.+\\)$`, "m"));
     expect(text.match(/permission/gi)?.length).toBeGreaterThanOrEqual(names.length);

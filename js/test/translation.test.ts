@@ -17,7 +17,7 @@ async function built(source: string): Promise<Found> {
 const ids = async (source: string) =>
   (await built(source)).messages.map(({ id, plural }) => (plural ? [id, plural] : id));
 
-describe("a message", () => {
+describe("a translatable message", () => {
   test.each([
     ['<p class="row wraps">No matches.</p>', ["No matches."]],
     ['<a aria-label="Go there" href="https://a b" role="x y" />', ["Go there"]],
@@ -30,16 +30,16 @@ describe("a message", () => {
     ],
     ['f("ArrowUp", "menu-item", "a.b(c)", state === "needs you" ? 1 : "x")', []],
     ["<p>{agent.text}</p>", []],
-  ])("is found in %s", async (source, expected) => expect(await ids(source)).toEqual(expected));
+  ])("is extracted from %s", async (source, expected) => expect(await ids(source)).toEqual(expected));
 
-  test("in English is what stands in the source", () => {
+  test("in English is the source text with its values filled in", () => {
     expect(text("Show {0} of {1}", 3, "{0}")).toBe("Show 3 of {0}");
     expect([1, 2].map((n) => plural(n, "{0} turn", "{0} turns", n))).toEqual(["1 turn", "2 turns"]);
     expect(nodes("Run {0} in a cell.", 7)).toEqual(["Run ", 7, " in a cell."]);
   });
 });
 
-describe("a sentence of the kernel", () => {
+describe("translating a kernel message", () => {
   const known = new Map([
     ["There is no agent {0} in {1}.", "En {1} ne estas {0}."],
     ["Reload the page.", "Reŝargu la paĝon."],

@@ -114,7 +114,7 @@ async function live(): Promise<{ kernel: Kernel; client: Client }> {
 }
 
 describe("handshake", () => {
-  test("it says what it speaks and is live once the kernel answers", async () => {
+  test("offers its protocol version and is live after the kernel's answer", async () => {
     const { kernel, client } = await live();
     expect([kernel.messages[0]?.method, kernel.messages[0]?.params.protocolVersions, client.connection.value]).toEqual([
       "initialize",
@@ -123,12 +123,12 @@ describe("handshake", () => {
     ]);
   });
 
-  test("a snapshot is shown as it is", async () => {
+  test("shows the state of a snapshot", async () => {
     const { client } = await live();
     expect(textOf(client)).toBe("Hello");
   });
 
-  test.each([[3_600_000], [-3_600_000]])("a kernel's clock that is %i ms ahead is known to be", async (skew) => {
+  test.each([[3_600_000], [-3_600_000]])("measures a kernel clock that is %i ms ahead", async (skew) => {
     vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 });
     const { kernel, client } = await live();
     expect(client.ahead.value).toBe(0);
@@ -138,7 +138,7 @@ describe("handshake", () => {
     expect(client.ahead.value).toBe(skew);
   });
 
-  test("another kernel's answer clears what was known", async () => {
+  test("drops the old state when a different kernel answers", async () => {
     const { kernel, client } = await live();
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
     const root = { resource: ROOT, state: { agents: [] }, fromSeq: 0 };
@@ -150,7 +150,7 @@ describe("handshake", () => {
 describe("versions", () => {
   const refusal = { code: -32010, message: "This kernel speaks version 4 to 5. Reload the page." };
 
-  test("a kernel that speaks only newer versions is heard, and what to do is there to be shown", async () => {
+  test("stores the refusal of a kernel that supports only newer versions", async () => {
     const kernel = new Kernel();
     const client = new Client(kernel);
     open.push(client);
@@ -162,7 +162,7 @@ describe("versions", () => {
   test.each([
     [7, "Reload the page."],
     [0, "restart it."],
-  ])("a kernel that goes on in version %i is not listened to, and the page says what to do", async (version, help) => {
+  ])("refuses a kernel that answers with version %i and explains the fix", async (version, help) => {
     const kernel = new Kernel();
     const client = new Client(kernel);
     open.push(client);
@@ -170,7 +170,7 @@ describe("versions", () => {
     expect([client.refusal.value?.endsWith(help), client.connection.value]).toEqual([true, "connecting"]);
   });
 
-  test("once a kernel of the right version answers, nothing is said of the other", async () => {
+  test("clears the refusal when a kernel with a supported version answers", async () => {
     vi.useFakeTimers();
     const kernel = new Kernel();
     const client = new Client(kernel);
@@ -183,33 +183,33 @@ describe("versions", () => {
 });
 
 describe("envelopes", () => {
-  test("each is applied once, however often it comes", async () => {
+  test("are applied only once when sent again", async () => {
     const { kernel, client } = await live();
     kernel.flush(1, [delta(4, " you")]);
     kernel.flush(2, [delta(4, " you"), delta(5, "!")]);
     expect(textOf(client)).toBe("Hello you!");
   });
 
-  test("a flush is acknowledged with the indexes reached", async () => {
+  test("a flush is acknowledged with the latest index of each channel", async () => {
     const { kernel } = await live();
     kernel.flush(7, [delta(6, "abc", { first: 4 })]);
     expect(kernel.last("ack").params).toEqual({ flush: 7, seen: { [ROOT]: 1, [CHAT]: 6 } });
   });
 
-  test("a hole is not applied but asked for", async () => {
+  test("an index gap triggers a resync, and the envelope is not applied", async () => {
     const { kernel, client } = await live();
     kernel.flush(1, [delta(9, "late")]);
     expect([textOf(client), kernel.last("resync").params]).toEqual(["Hello", { seen: { [CHAT]: 3 } }]);
   });
 
-  test("merged deltas that overlap what is known are asked for again, not applied twice", async () => {
+  test("overlapping merged deltas trigger a resync and are not applied twice", async () => {
     const { kernel, client } = await live();
     kernel.flush(1, [delta(4, " you")]);
     kernel.flush(2, [delta(6, " you, too", { first: 4 })]);
     expect([textOf(client), kernel.last("resync").params]).toEqual(["Hello you", { seen: { [CHAT]: 4 } }]);
   });
 
-  test("what is for another client is not for this one", async () => {
+  test("messages for another client are ignored", async () => {
     const { kernel, client } = await live();
     kernel.tell({ method: "actions", params: { flush: 1, envelopes: [delta(4, "no")] } }, "somebody else");
     expect(textOf(client)).toBe("Hello");
@@ -223,7 +223,7 @@ describe("envelopes", () => {
     {},
     { v: 3, method: "actions" },
     { v: 2, method: "actions", params: { flush: "x" } },
-  ])("a message that makes no sense (%j) breaks nothing", async (message) => {
+  ])("an invalid message (%j) is ignored", async (message) => {
     const { kernel, client } = await live();
     for (const odd of [message, { ...(message as object), to: kernel.messages[0]?.clientId }])
       kernel.tell(odd as never);
@@ -235,7 +235,7 @@ describe("envelopes", () => {
 describe("write-ahead", () => {
   const cancel = { type: "chat/turnCancelled", turnId: "t" } as const;
 
-  test("an action shows at once and is sent", async () => {
+  test("an action is applied at once and sent to the kernel", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     expect([client.chat(CHAT).value?.activeTurn, kernel.last("dispatchAction").params.action]).toEqual([
@@ -244,7 +244,7 @@ describe("write-ahead", () => {
     ]);
   });
 
-  test("the kernel's echo replaces it", async () => {
+  test("the kernel's echo replaces the local action", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     const origin = {
@@ -255,7 +255,7 @@ describe("write-ahead", () => {
     expect(client.chat(CHAT).value?.turns.map((turn) => turn.state)).toEqual(["cancelled"]);
   });
 
-  test("a rejected action is taken back", async () => {
+  test("a rejected action is rolled back", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     const origin = {
@@ -266,7 +266,7 @@ describe("write-ahead", () => {
     expect(client.chat(CHAT).value?.activeTurn?.id).toBe("t");
   });
 
-  test("a refusal is kept with what was refused and why, until it is put away", async () => {
+  test("a rejection keeps the action and the reason until dismissed", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     const origin = {
@@ -280,7 +280,7 @@ describe("write-ahead", () => {
     expect(client.refusals.value).toEqual([]);
   });
 
-  test("what was accepted before and came once more is not refused", async () => {
+  test("a repeat of an accepted action is not reported as rejected", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     const origin = {
@@ -293,7 +293,7 @@ describe("write-ahead", () => {
     expect([client.refusals.value, client.chat(CHAT).value?.activeTurn?.id]).toEqual([[], "t"]);
   });
 
-  test("what a kernel that ended never heard is given back", async () => {
+  test("unconfirmed actions are reported when another kernel answers", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "pong", params: { hostId: "h2" } });
@@ -301,14 +301,14 @@ describe("write-ahead", () => {
     expect(client.refusals.value.map(({ action }) => action)).toEqual([cancel]);
   });
 
-  test("what a kernel had not heard when its widget was closed is given back; what is shown stays", async () => {
+  test("unconfirmed actions are reported when the widget closes; text stays", async () => {
     const { client } = await live();
     client.dispatch(CHAT, cancel);
     client.dispose();
     expect([client.refusals.value.map(({ action }) => action), textOf(client)]).toEqual([[cancel], "Hello"]);
   });
 
-  test("what the kernel never answered is sent again after it has forgotten this page", async () => {
+  test("unconfirmed actions are sent again after the kernel forgot the page", async () => {
     const { kernel, client } = await live();
     client.dispatch(CHAT, cancel);
     kernel.tell({ method: "unknownClient", params: {} });
@@ -320,7 +320,7 @@ describe("write-ahead", () => {
 describe("a gap", () => {
   const broken = { method: "actions", params: { flush: 1, envelopes: [{ channel: CHAT, index: "x" }] } };
 
-  test("a message that cannot be read is one, everything is asked for anew, and it ends when that has come", async () => {
+  test("starts at an unreadable message and ends with the resync's snapshots", async () => {
     const { kernel, client } = await live();
     kernel.tell(broken);
     expect([client.connection.value, Object.keys(client.gaps.value)]).toEqual(["gap", [""]]);
@@ -332,7 +332,7 @@ describe("a gap", () => {
     expect([client.connection.value, textOf(client)]).toEqual(["live", "Hello again"]);
   });
 
-  test("it stays where the kernel says the same again, which is asked for once", async () => {
+  test("stays when the message repeats, with only one resync request", async () => {
     const { kernel, client } = await live();
     for (let times = 0; times < 3; times += 1) kernel.tell(broken);
     expect([client.connection.value, kernel.messages.filter(({ method }) => method === "resync").length]).toEqual([
@@ -341,7 +341,7 @@ describe("a gap", () => {
     ]);
   });
 
-  test("a state that could not be recovered whole says what is missing, until the reader has seen it", async () => {
+  test("names the lost part of a recovered state until the user accepts it", async () => {
     const { kernel, client } = await live();
     const say = (flush: number, gap: string) => {
       const snapshots = [{ resource: CHAT, state: chatState("x"), fromSeq: 3 + flush, gap }];
@@ -359,7 +359,7 @@ describe("a gap", () => {
   test.each([
     [CHAT, "may be missing"],
     ["eliza:/never/chat", "cannot be shown"],
-  ])("%s, which the kernel no longer has, is one: %s", async (uri, sentence) => {
+  ])("is reported when the kernel no longer has %s: %s", async (uri, sentence) => {
     const { kernel, client } = await live();
     kernel.tell({ method: "unknownClient", params: {} });
     await kernel.answer("reconnect", { ...INTRODUCED, missing: [uri] });
@@ -367,10 +367,10 @@ describe("a gap", () => {
   });
 });
 
-describe("a session that is closed", () => {
+describe("a closed session", () => {
   const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: "", modifiedAt: "" };
 
-  test("is followed anew once it is open again, and is no gap meanwhile", async () => {
+  test("is subscribed to again when it reopens, without a gap", async () => {
     const { kernel, client } = await live();
     const root = (index: number, action: object) => kernel.flush(index, [{ channel: ROOT, index, action }]);
     root(2, { type: "x-agentnb/sessionSet", summary });
@@ -386,15 +386,15 @@ describe("a session that is closed", () => {
 
 describe("leaving", () => {
   test.each([
-    ["its page goes away", () => window.dispatchEvent(new Event("pagehide"))],
-    ["its widget is closed", (client: Client) => client.dispose()],
-  ])("the kernel is told when %s", async (_how, leave) => {
+    ["the page is closed", () => window.dispatchEvent(new Event("pagehide"))],
+    ["the widget is closed", (client: Client) => client.dispose()],
+  ])("sends a leave message when %s", async (_how, leave) => {
     const { kernel, client } = await live();
     leave(client);
     expect(kernel.messages.at(-1)?.method).toBe("leave");
   });
 
-  test("what is asked before or after the widget is closed is answered with a no", async () => {
+  test("pending and new requests fail when the widget is closed", async () => {
     const { client } = await live();
     const before = client.request("listSettings", {});
     client.dispose();
@@ -402,7 +402,7 @@ describe("leaving", () => {
     await expect(client.request("listSettings", {})).rejects.toThrow("The widget was closed.");
   });
 
-  test("a page that comes back as it was is there again", async () => {
+  test("pings the kernel when the browser restores the page", async () => {
     const { kernel } = await live();
     window.dispatchEvent(new Event("pagehide"));
     window.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
@@ -411,7 +411,7 @@ describe("leaving", () => {
 });
 
 describe("views", () => {
-  test("the client is visible while any view is", async () => {
+  test("the client is visible while any of its views is visible", async () => {
     const { kernel, client } = await live();
     const [one, two] = [client.view("1"), client.view("2")];
     one.setVisible(true);
@@ -424,7 +424,7 @@ describe("views", () => {
     ]);
   });
 
-  test("a view that comes into sight before the kernel knows the page is told of again", async () => {
+  test("visibility is sent again after the kernel answers initialize", async () => {
     const kernel = new Kernel();
     const client = new Client(kernel);
     open.push(client);
@@ -441,10 +441,10 @@ describe("views", () => {
   });
 
   test.each([
-    ["takes the page for hidden", { [ROOT]: 1 }, 2],
-    ["sends all that is followed", { [ROOT]: 1, [CHAT]: 1 }, 1],
-    ["is older and does not say what it sends", undefined, 1],
-  ])("a page in sight says anew what it follows where the kernel %s", async (_how, indexes, times) => {
+    ["considers the page hidden", { [ROOT]: 1 }, 2],
+    ["sends all subscribed channels", { [ROOT]: 1, [CHAT]: 1 }, 1],
+    ["is older and does not list what it sends", undefined, 1],
+  ])("a visible page reconnects only if needed when the kernel %s", async (_how, indexes, times) => {
     const { kernel, client } = await live();
     const summary = { resource: "eliza:/1", provider: "eliza", title: "", status: 1, createdAt: "", modifiedAt: "" };
     kernel.flush(1, [{ channel: ROOT, index: 2, action: { type: "x-agentnb/sessionSet", summary } }]);
@@ -485,7 +485,7 @@ describe("older turns", () => {
     return { kernel, client };
   }
 
-  test("are known to be there, fetched once, and put before the others", async () => {
+  test("are counted, fetched only once, and put before the others", async () => {
     const { kernel, client } = await long();
     expect(client.older(CHAT).value).toEqual({ left: 2, turns: [] });
     const fetched = client.fetchOlder(CHAT, 1);
@@ -504,7 +504,7 @@ describe("older turns", () => {
     expect(kernel.messages.filter(({ method }) => method === "fetchTurns")).toHaveLength(2);
   });
 
-  test("take what comes late for them, once", async () => {
+  test("apply late actions exactly once", async () => {
     const { kernel, client } = await long();
     const fetched = client.fetchOlder(CHAT, 2);
     await kernel.answer("fetchTurns", {
@@ -518,7 +518,7 @@ describe("older turns", () => {
     expect(texts(client)).toEqual(["a", "b+11+12"]);
   });
 
-  test("take what is undone in them", async () => {
+  test("show changes that are undone later", async () => {
     const { kernel, client } = await long();
     const fetched = client.fetchOlder(CHAT, 2);
     await kernel.answer("fetchTurns", {
@@ -533,7 +533,7 @@ describe("older turns", () => {
     expect(client.older(CHAT).value.turns.map((one) => one.changes)).toEqual([undefined, changes]);
   });
 
-  test("are forgotten where a snapshot begins elsewhere, and stay where it begins as before", async () => {
+  test("are dropped only when a snapshot starts at a different turn", async () => {
     const { kernel, client } = await long();
     const fetched = client.fetchOlder(CHAT, 2);
     await kernel.answer("fetchTurns", {
@@ -553,7 +553,7 @@ describe("older turns", () => {
     expect(client.older(CHAT).value).toEqual({ left: 5, turns: [] });
   });
 
-  test("that the kernel refuses can be asked for again", async () => {
+  test("can be fetched again after the kernel returns an error", async () => {
     const { kernel, client } = await long();
     const refused = client.fetchOlder(CHAT, 1);
     kernel.tell({ id: kernel.last("fetchTurns").id, error: { code: -32012, message: "No." } });
@@ -579,7 +579,7 @@ describe("large content", () => {
     }
   }
 
-  test("is fetched in ranges, which may cut a character, and kept", async () => {
+  test("is fetched in ranges that may split a character, and cached", async () => {
     const { kernel, client } = await live();
     const text = client.content(CHAT, REF);
     await serve(kernel, [2, 4, 7]);
@@ -588,7 +588,7 @@ describe("large content", () => {
     expect(kernel.messages.filter(({ method }) => method === "fetchContent")).toHaveLength(3);
   });
 
-  test("that is gone is an error, and can be asked for again", async () => {
+  test("fails when the kernel no longer has it, and can be fetched again", async () => {
     const { kernel, client } = await live();
     const text = client.content(CHAT, REF);
     kernel.tell({ id: kernel.last("fetchContent").id, error: { code: -32012, message: "It is gone." } });
@@ -598,7 +598,7 @@ describe("large content", () => {
     expect(await again).toBe("aä☃b");
   });
 
-  test("that ends before its end is an error", async () => {
+  test("fails when the answer ends too early", async () => {
     const { kernel, client } = await live();
     const text = client.content(CHAT, REF);
     const failed = expect(text).rejects.toThrow("an incomplete answer");
@@ -609,7 +609,7 @@ describe("large content", () => {
     await failed;
   });
 
-  test("without its bytes is an error", async () => {
+  test("fails when the answer has no bytes", async () => {
     const { kernel, client } = await live();
     const text = client.content(CHAT, REF);
     kernel.tell({ id: kernel.last("fetchContent").id, result: { size: 7 } });
@@ -617,7 +617,7 @@ describe("large content", () => {
   });
 });
 
-describe("a file of the workspace", () => {
+describe("a workspace file", () => {
   const bytes = new Uint8Array([0, 255, 13, 10, 60]);
 
   async function give(kernel: Kernel, from: number, to: number, more: object = {}): Promise<void> {
@@ -628,7 +628,7 @@ describe("a file of the workspace", () => {
     for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
   }
 
-  test("is fetched range by range, byte by byte as it is", async () => {
+  test("is fetched in ranges with all its bytes", async () => {
     const { kernel, client } = await live();
     const file = client.file(CHAT, "a b.bin");
     await give(kernel, 0, 3);
@@ -637,14 +637,14 @@ describe("a file of the workspace", () => {
     expect([blob.size, blob.type]).toEqual([5, ""]);
   });
 
-  test("that is empty is there at once", async () => {
+  test("needs only one request when it is empty", async () => {
     const { kernel, client } = await live();
     const file = client.file(CHAT, "a b.bin");
     await give(kernel, 0, 0, { size: 0 });
     expect((await file).size).toBe(0);
   });
 
-  test.each([{ modified: 8 }, { size: 6 }])("that changes meanwhile (%o) is an error", async (changed) => {
+  test.each([{ modified: 8 }, { size: 6 }])("fails when the file changes during loading (%o)", async (changed) => {
     const { kernel, client } = await live();
     const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("changed while it was being loaded");
     await give(kernel, 0, 3);
@@ -652,7 +652,7 @@ describe("a file of the workspace", () => {
     await failed;
   });
 
-  test("of which the answer makes no sense is an error", async () => {
+  test("fails when the answer is malformed", async () => {
     const { kernel, client } = await live();
     const failed = expect(client.file(CHAT, "a b.bin")).rejects.toThrow("readFile doesn't follow the protocol");
     await give(kernel, 0, 5, { modified: "yesterday" });
@@ -671,7 +671,7 @@ describe("changes", () => {
     for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
   }
 
-  test("of a turn are a channel of their own, followed once they are looked at", async () => {
+  test("of a turn are subscribed to when they are first read", async () => {
     const { kernel, client } = await live();
     const set = client.changeset(SET);
     expect(kernel.last("subscribe").params).toEqual({ channel: SET });
@@ -683,14 +683,14 @@ describe("changes", () => {
     expect(set.value).toEqual({ status: "ready", files: [file] });
   });
 
-  test("that the kernel no longer has are a gap of their own", async () => {
+  test("are reported as a gap when the kernel no longer has them", async () => {
     const { kernel, client } = await live();
     client.changeset(SET);
     await kernel.missing();
     expect(client.gaps.value).toEqual({ [SET]: "The kernel no longer has these changes." });
   });
 
-  test("are read side by side, in ranges", async () => {
+  test("are read in ranges, one side of a file at a time", async () => {
     const { kernel, client } = await live();
     const text = client.change(SET, "file:a", "before");
     expect(kernel.last("readChange").params).toEqual({
@@ -716,7 +716,7 @@ describe("changes", () => {
       { text: "", size: 1_000_001, isCut: true, isBinary: false },
     ],
     [{ size: 0 }, { text: "", size: 0, isCut: false, isBinary: false }],
-  ])("that are %j are not fetched whole", async (answer, expected) => {
+  ])("are read with a single request when the answer is %j", async (answer, expected) => {
     const { kernel, client } = await live();
     const text = client.change(SET, "file:a", "after");
     await give(kernel, answer.size === 0 ? "" : "x", answer);
@@ -724,7 +724,7 @@ describe("changes", () => {
     expect(kernel.messages.filter(({ method }) => method === "readChange")).toHaveLength(1);
   });
 
-  test("of which the answer makes no sense are an error", async () => {
+  test("fail to load when a field of the answer has the wrong type", async () => {
     const { kernel, client } = await live();
     const text = client.change(SET, "file:a", "after");
     await give(kernel, "x", { binary: "no" });

@@ -107,7 +107,7 @@ async function live(kernel?: Kernel): Promise<{ widget: Widget; page: Client }> 
 const silence = () => vi.advanceTimersByTimeAsync(10_000 + 3 * BEAT);
 
 describe("a kernel that does not answer", () => {
-  test("is not there yet: it connects, and says after a while that nobody answers", async () => {
+  test("is connecting at first, and silent after a while", async () => {
     const widget = new Widget();
     widget.answers = false;
     const page = client(widget);
@@ -116,7 +116,7 @@ describe("a kernel that does not answer", () => {
     expect(page.connection.value).toBe("silent");
   });
 
-  test("is asked seldom, and not introduced to again and again", async () => {
+  test("gets few pings and two initialize messages in an hour", async () => {
     const widget = new Widget();
     widget.answers = false;
     client(widget);
@@ -125,14 +125,14 @@ describe("a kernel that does not answer", () => {
     expect(widget.count("ping")).toBeLessThan(160);
   });
 
-  test("is silent where nobody knows more", async () => {
+  test("is silent when JupyterLab reports no status", async () => {
     const { widget, page } = await live();
     widget.answers = false;
     await silence();
     expect(page.connection.value).toBe("silent");
   });
 
-  test("is asked soon where it says something, though what it was asked is lost", async () => {
+  test("is pinged soon after it sends any message", async () => {
     const { widget, page } = await live();
     widget.answers = false;
     await vi.advanceTimersByTimeAsync(10_000 + 10 * BEAT);
@@ -148,7 +148,7 @@ describe("a kernel that does not answer", () => {
   test.each([
     ["idle", "silent"],
     ["busy", "busy"],
-  ])("is reported with the time since it was asked: %s, so %s", async (status, state) => {
+  ])("is reported with the time since the ping: kernel %s, state %s", async (status, state) => {
     const kernel = new Kernel();
     const { widget } = await live(kernel);
     const reported: [number, string][] = [];
@@ -165,7 +165,7 @@ describe("a kernel that does not answer", () => {
     expect(reported).toHaveLength(32);
   });
 
-  test("is busy where JupyterLab says that a cell runs", async () => {
+  test("is busy when JupyterLab reports a running cell", async () => {
     const kernel = new Kernel();
     const { widget, page } = await live(kernel);
     widget.answers = false;
@@ -174,7 +174,7 @@ describe("a kernel that does not answer", () => {
     expect(page.connection.value).toBe("busy");
   });
 
-  test("is restarting where JupyterLab says so, also while it is busy with its start: no cell runs", async () => {
+  test("is restarting until its start ends, even if JupyterLab reports busy", async () => {
     const kernel = new Kernel();
     const { widget, page } = await live(kernel);
     widget.answers = false;
@@ -185,7 +185,7 @@ describe("a kernel that does not answer", () => {
     }
   });
 
-  test("is live while a cell runs, if it answers", async () => {
+  test("is live while a cell runs as long as it answers", async () => {
     const kernel = new Kernel();
     const { page } = await live(kernel);
     kernel.status = "busy";
@@ -193,7 +193,7 @@ describe("a kernel that does not answer", () => {
     expect(page.connection.value).toBe("live");
   });
 
-  test("is noticed sooner by who waits for an answer to what was done", async () => {
+  test("is detected sooner when an action waits for its answer", async () => {
     const { widget, page } = await live();
     page.view("v").setVisible(true);
     widget.answers = false;
@@ -202,7 +202,7 @@ describe("a kernel that does not answer", () => {
     expect(page.connection.value).toBe("silent");
   });
 
-  test("is introduced to again when it answers, and told again what it may have missed", async () => {
+  test("gets a reconnect and unconfirmed actions when it answers again", async () => {
     const { widget, page } = await live();
     page.dispatch(ROOT, { type: "root/unknown" } as never);
     widget.answers = false;
@@ -212,7 +212,7 @@ describe("a kernel that does not answer", () => {
     expect([page.connection.value, widget.count("initialize"), widget.count("dispatchAction")]).toEqual(["live", 2, 2]);
   });
 
-  test("does not count the hours for which the page slept", async () => {
+  test("stays live after the page slept for hours", async () => {
     const { widget, page } = await live();
     await vi.advanceTimersByTimeAsync(9_999);
     widget.answers = false;
@@ -227,7 +227,7 @@ describe("a kernel that has ended", () => {
   test.each([
     ["connected", "restarted"],
     ["disconnected", "gone"],
-  ])("its connection now %s, is %s", async (connection, expected) => {
+  ])("whose connection is %s is shown as %s", async (connection, expected) => {
     const kernel = new Kernel();
     const { widget, page } = await live(kernel);
     widget.isClosed = true;
@@ -235,21 +235,21 @@ describe("a kernel that has ended", () => {
     expect(page.connection.value).toBe(expected);
   });
 
-  test("is noticed without JupyterLab, too", async () => {
+  test("is detected without JupyterLab", async () => {
     const { widget, page } = await live();
     widget.isClosed = true;
     await silence();
     expect(page.connection.value).toBe("gone");
   });
 
-  test("throws at nobody who writes to it", async () => {
+  test("does not throw when an action is dispatched to it", async () => {
     const { widget, page } = await live();
     widget.isClosed = true;
     page.dispatch(ROOT, { type: "root/unknown" } as never);
     expect(page.connection.value).toBe("gone");
   });
 
-  test("may not have heard what was written last, and heard what it confirmed", async () => {
+  test("has an unconfirmed prompt until the prompt's echo arrives", async () => {
     const { widget, page } = await live();
     const message = { text: "hi", origin: { kind: "user" } } as const;
     page.dispatch(ROOT, { type: "session/isReadChanged", isRead: true });
@@ -263,7 +263,7 @@ describe("a kernel that has ended", () => {
     expect(page.isUnsaid).toBe(false);
   });
 
-  test("is told where it goes on, in the same notebook only", async () => {
+  test("links to the new chat of the same notebook only", async () => {
     const [kernel, elsewhere] = [new Kernel(), new Kernel()];
     const manager = { kernel };
     const old = new Widget(manager);
@@ -286,7 +286,7 @@ describe("a kernel that has ended", () => {
     element.remove();
   });
 
-  test("is not announced to a client that lives", async () => {
+  test("does not become a link to a new chat while it is live", async () => {
     const manager = { kernel: new Kernel() };
     const page = client(new Widget(manager));
     await vi.advanceTimersByTimeAsync(0);
@@ -296,8 +296,8 @@ describe("a kernel that has ended", () => {
   });
 });
 
-describe("a connection that is cut", () => {
-  test("is said at once, and made good at once", async () => {
+describe("a cut connection", () => {
+  test("is shown at once and restored at once", async () => {
     const kernel = new Kernel();
     const { widget, page } = await live(kernel);
     widget.answers = false;
@@ -309,7 +309,7 @@ describe("a connection that is cut", () => {
     expect([page.connection.value, widget.count("initialize")]).toEqual(["live", 2]);
   });
 
-  test("is watched no more once the widget is closed", async () => {
+  test("is not watched after the widget is closed", async () => {
     const kernel = new Kernel();
     const { page } = await live(kernel);
     expect(kernel.watchers).toBe(1);
@@ -321,7 +321,7 @@ describe("a connection that is cut", () => {
 describe("catching up", () => {
   const title = { channel: ROOT, index: 2, action: { type: "root/unknown" } };
 
-  test("lasts from the moment the page is seen until it has what the kernel had then", async () => {
+  test("lasts from when the page becomes visible until it has all actions", async () => {
     const { widget, page } = await live();
     widget.ahead = { [ROOT]: 2 };
     page.view("v").setVisible(true);
@@ -330,14 +330,14 @@ describe("catching up", () => {
     expect(page.connection.value).toBe("live");
   });
 
-  test("is nothing that a hidden page does", async () => {
+  test("is not shown on a hidden page", async () => {
     const { widget, page } = await live();
     widget.ahead = { [ROOT]: 2 };
     await vi.advanceTimersByTimeAsync(10_000);
     expect(page.connection.value).toBe("live");
   });
 
-  test("is nothing to speak of where nothing was missed", async () => {
+  test("is not shown when the page missed nothing", async () => {
     const { widget, page } = await live();
     widget.ahead = { [ROOT]: 1, "eliza:/not-followed": 9 };
     page.view("v").setVisible(true);

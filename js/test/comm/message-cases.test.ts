@@ -150,7 +150,7 @@ afterEach(async () => {
   vi.restoreAllMocks();
 });
 
-describe("what the page says", () => {
+describe("messages from the page", () => {
   const notifications = toKernel.filter(([name, one]) => one.message.id === undefined && !(name in SAYING));
   const methods = new Set(Object.keys(SAYING).map((name) => cases.get(name)?.method));
 
@@ -171,25 +171,25 @@ describe("what the page says", () => {
     },
   );
 
-  test("each notification that the kernel takes is one that the page says", () => {
+  test("include every notification that the kernel accepts", () => {
     expect(notifications.map(([, one]) => one.method).filter((method) => !methods.has(method))).toEqual([]);
   });
 });
 
-describe("what the page hears", () => {
-  test.each(toPage)("%s is read as what it is", (_name, { message, reads }) => {
+describe("messages to the page", () => {
+  test.each(toPage)("%s is read as the expected kind", (_name, { message, reads }) => {
     expect(read(message, CLIENT)?.kind ?? null).toBe(reads);
   });
 
   test.each(toPage.filter(([, one]) => one.method !== null && one.method in GUARDS && one.reads !== "error"))(
-    "%s is told apart as in the kernel",
+    "%s is valid or invalid as in the kernel",
     (_name, { message, method, valid, reads }) => {
       if (reads === null) return expect(valid).toBe(false);
       expect(GUARDS[method as string]?.(message.result ?? message.params)).toBe(valid);
     },
   );
 
-  test.each(toPage)("%s breaks nothing", async (name, { message, method, valid }) => {
+  test.each(toPage)("%s leaves a gap only when unreadable", async (name, { message, method, valid }) => {
     await kernel.live();
     await kernel.tell(message);
     await vi.advanceTimersByTimeAsync(3_000);
@@ -202,7 +202,7 @@ describe("what the page hears", () => {
     ]);
   });
 
-  test("an action that the page does not know leaves the state as it is, and its index counts", async () => {
+  test("an unknown action changes no state but is acknowledged", async () => {
     await kernel.live();
     const before = kernel.client.chat(CHAT).value;
     await kernel.tell(cases.get("actions-of-unknown-type")?.message);
@@ -210,7 +210,7 @@ describe("what the page hears", () => {
     expect(kernel.last("ack").params).toEqual({ flush: 1, seen: { [ROOT]: 1, [CHAT]: 4 } });
   });
 
-  test("a notification that the page does not know is logged, once", async () => {
+  test("an unknown notification is logged only once", async () => {
     await kernel.live();
     for (let i = 0; i < 2; i++) await kernel.tell(cases.get("to-unknown-notification")?.message);
     expect(logged).toEqual(['[agentnb] The kernel sent "flown", which this page does not understand.']);

@@ -94,7 +94,7 @@ async function take(line: string): Promise<void> {
 describe.skipIf(lines.length === 0)("schedules", () => {
   const batches = Array.from({ length: Math.ceil(lines.length / BATCH) }, (_, at) => at * BATCH);
   test.each(batches)(
-    "from number %i on",
+    "from number %i on give the same messages and states as in Python",
     async (from) => {
       for (const line of lines.slice(from, from + BATCH)) await take(line);
     },

@@ -31,13 +31,13 @@ const B = cell("bbbbbbbb-1");
 const C = cell("cccccccc-1", { count: 3 });
 const SELECTED = cell("d", { count: 5, text: "x = 1" });
 
-test("selected text is what is meant first, then the selected cells", async () => {
+test("selected text takes precedence over selected cells", async () => {
   expect(await added(notebook([A, SELECTED], SELECTED))).toEqual(["The selected code", "@selection:1 (d: x = 1)"]);
   expect(await added(notebook([A, B], A, [A, B]))).toEqual(["2 cells", "@cell:3 @cell:bbbbbbbb"]);
   expect(await added(notebook([A, B], A))).toEqual(["The cell", "@cell:3"]);
 });
 
-test("a cell that the pointer is at is meant alone, unless it is one of several that are selected", async () => {
+test("the clicked cell is added alone unless it is one of several selected", async () => {
   expect(await added(notebook([A, B, SELECTED], SELECTED), { cells: [A] })).toEqual(["The cell", "@cell:3"]);
   expect(await added(notebook([A, B], A, [A, B]), { cells: [B] })).toEqual(["2 cells", "@cell:3 @cell:bbbbbbbb"]);
   expect(await added(notebook([A, SELECTED], SELECTED), { cells: [SELECTED] })).toEqual([
@@ -50,7 +50,7 @@ test("an output is mentioned by its cell's number", async () => {
   expect(await added(notebook([A, B], B), { cells: [A], output: true })).toEqual(["The output of [3]", "@output:3"]);
 });
 
-test("a number that two cells have names neither: the beginning of the id does, as far as it is one cell's", async () => {
+test("cells with the same number are mentioned by a unique id prefix", async () => {
   const twin = cell("aaaaaaaa-2");
   expect(await added(notebook([A, C], A), { cells: [C] })).toEqual(["The cell", "@cell:cccccccc"]);
   expect(await added(notebook([A, C], A), { cells: [A], output: true })).toEqual(["The cell", "@cell:aaaaaaaa"]);
@@ -60,8 +60,8 @@ test("a number that two cells have names neither: the beginning of the id does, 
 test.each([
   ["total", "total", ["The variable total", "@total"]],
   ["a part of a variable", "largest", ["The variable größen", "@größen"]],
-  ["what has no name that can be mentioned", "special variables", undefined],
-])("a variable of the debugger's list is mentioned by its name: %s", async (_, rowText, expected) => {
+  ["a name that cannot be mentioned", "special variables", undefined],
+])("a variable in the debugger's list is mentioned by name: %s", async (_, rowText, expected) => {
   const tree = document.createElement("div");
   const row = (name: string, parts = "") =>
     `<div class="jp-TreeItem nested"><span class="jp-DebuggerVariables-name">${name}</span>${parts}</div>`;
@@ -71,12 +71,12 @@ test.each([
   expect(await added(notebook([A], A), { hit })).toEqual(expected);
 });
 
-test("many cells are the selection", async () => {
+test("many selected cells are mentioned as @selection", async () => {
   const many = Array.from({ length: 11 }, (_, at) => cell(`cell-${at}`));
   expect(await added(notebook(many, many[0] as Cell, many))).toEqual(["11 cells", "@selection"]);
 });
 
-test("cells that are dropped on the chat are taken; what else is dragged goes on as before", () => {
+test("cells dropped on the chat are added; other drags are ignored", () => {
   const node = document.createElement("div");
   const take = vi.fn();
   takeCells(node, take);

@@ -70,7 +70,7 @@ function withFile(now: string, loaded: string | null = "old", more: object = {})
 
 const sources = (cells: Cell[]): string[] => cells.map((cell) => cell.source);
 
-describe("cells of a file that an agent wrote", () => {
+describe("cells of a notebook file that an agent wrote", () => {
   const change = (expected: string) => ({
     id: "1",
     action: "change" as const,
@@ -78,7 +78,7 @@ describe("cells of a file that an agent wrote", () => {
     fileHashes: ["old", "new"] as const,
   });
 
-  it("let the page save over that file", async () => {
+  it("let the page save without a conflict", async () => {
     const { edits, context, cells } = withFile("new");
     expect(await edits.perform(change("1"))).toEqual({ id: "1", conflicts: [] });
     expect(sources(cells)).toEqual(["2"]);
@@ -91,19 +91,19 @@ describe("cells of a file that an agent wrote", () => {
   });
 
   it.each([
-    ["the file is another by now", withFile("other"), "1"],
-    ["the page loaded another", withFile("new", "other"), "1"],
-    ["the server had no hash", withFile("new", null), "1"],
-    ["JupyterLab is another", withFile("new", "old", { _updateContentsModel: undefined }), "1"],
-    ["a cell is other than expected", withFile("new"), "0"],
-  ])("leave the question to JupyterLab where %s", async (_, { edits, context }, expected) => {
+    ["the file has changed again", withFile("other"), "1"],
+    ["the page loaded another version", withFile("new", "other"), "1"],
+    ["the server has no hash", withFile("new", null), "1"],
+    ["JupyterLab lacks the internal method", withFile("new", "old", { _updateContentsModel: undefined }), "1"],
+    ["a cell differs from the expected text", withFile("new"), "0"],
+  ])("leave the conflict to JupyterLab when %s", async (_, { edits, context }, expected) => {
     await edits.perform(change(expected));
     expect(context.contentsModel.last_modified).toBe("before");
   });
 });
 
 describe("an agent's edit", () => {
-  it("puts a cell below another, or at the end", async () => {
+  it("inserts a cell below another or at the end", async () => {
     const { edits, cells } = notebook([new Cell("a", "1"), new Cell("b", "2")]);
     const below = await edits.perform({ id: "1", action: "insert", cellId: "a", source: "x" });
     expect(below).toEqual({ id: "1", number: 2, cellId: "new-1" });
@@ -112,13 +112,13 @@ describe("an agent's edit", () => {
     expect(cells[3]?.cell_type).toBe("markdown");
   });
 
-  it("reads all of a long cell, and nothing of one that is too long for a message", async () => {
+  it("reads long cells whole, but not cells over the message limit", async () => {
     const { edits } = notebook([new Cell("a", "x".repeat(30_000)), new Cell("b", "x".repeat(1_000_001))]);
     expect((await edits.perform({ id: "1", action: "read", cellId: "a" })).before).toHaveLength(30_000);
     expect(await edits.perform({ id: "2", action: "read", cellId: "b" })).toEqual({ id: "2" });
   });
 
-  it("replaces a text, and no read-only one", async () => {
+  it("replaces a cell's text but not in a read-only cell", async () => {
     const { edits, cells } = notebook([new Cell("a", "x = 1"), new Cell("b", "2", "code", false)]);
     expect(await edits.perform({ id: "1", action: "replace", cellId: "a", source: "x = 20" })).toMatchObject({
       number: 1,
@@ -130,20 +130,20 @@ describe("an agent's edit", () => {
   });
 
   it.each([
-    ["it has that text", { expected: "x = 1" }, true],
-    ["it begins so, and the agent knows only the beginning", { expected: "x", expectedIsCut: true }, true],
-    ["any text will do", {}, true],
-    ["it has another", { expected: "x = 2" }, false],
-    ["it has more", { expected: "x" }, false],
-    ["it begins otherwise", { expected: "y", expectedIsCut: true }, false],
-  ])("replaces the text that the agent knows, and tells another: %s", async (_, known, done) => {
+    ["the same text", { expected: "x = 1" }, true],
+    ["the same beginning, when the agent knows only that", { expected: "x", expectedIsCut: true }, true],
+    ["no expected text", {}, true],
+    ["another text", { expected: "x = 2" }, false],
+    ["a longer text", { expected: "x" }, false],
+    ["another beginning", { expected: "y", expectedIsCut: true }, false],
+  ])("replaces only text the agent knows, else reports a conflict: %s", async (_, known, done) => {
     const { edits, cells } = notebook([new Cell("a", "x = 1")]);
     const made = await edits.perform({ id: "1", action: "replace", cellId: "a", source: "new", ...known });
     expect(sources(cells)).toEqual([done ? "new" : "x = 1"]);
     expect(made.conflicts).toEqual(done ? undefined : [{ cellId: "a", current: "x = 1" }]);
   });
 
-  it("changes several cells, or tells which are other than expected", async () => {
+  it("changes several cells, or reports the cells with other text", async () => {
     const { edits, cells } = notebook([new Cell("a", "1")]);
     const steps = [{ action: "replace" as const, cellId: "a", expected: "1", source: "2" }];
     expect(await edits.perform({ id: "1", action: "change", steps })).toEqual({ id: "1", conflicts: [] });
@@ -152,7 +152,7 @@ describe("an agent's edit", () => {
     expect(done).toEqual({ id: "2", conflicts: [{ cellId: "a", current: "mine" }] });
   });
 
-  it("runs a cell whose text is the one that was allowed, and tells its outputs without pictures", async () => {
+  it("runs only the approved text and returns outputs without images", async () => {
     const { edits, runs } = notebook([new Cell("a", "x")]);
     const other = await edits.perform({ id: "1", action: "run", cellId: "a", source: "y", wait: true });
     expect(other).toEqual({ id: "1", conflicts: [{ cellId: "a", current: "x" }] });
@@ -172,12 +172,12 @@ describe("an agent's edit", () => {
   });
 
   it.each([
-    ["a cell that is gone", { action: "replace", cellId: "z" }, {}, /no longer in the notebook/],
-    ["an id that two cells have", { action: "replace", cellId: "twice" }, {}, /More than one cell/],
-    ["a notebook that is closed", { action: "insert" }, { open: false }, /no longer open/],
-    ["a cell of text", { action: "run", cellId: "m", source: "# m" }, {}, /isn't a code cell/],
+    ["a missing cell", { action: "replace", cellId: "z" }, {}, /no longer in the notebook/],
+    ["an id of two cells", { action: "replace", cellId: "twice" }, {}, /More than one cell/],
+    ["a closed notebook", { action: "insert" }, { open: false }, /no longer open/],
+    ["a Markdown cell", { action: "run", cellId: "m", source: "# m" }, {}, /isn't a code cell/],
     ["no kernel", { action: "run", cellId: "a", source: "x", wait: true }, { kernel: false }, /no kernel/],
-  ] as const)("says why not: %s", async (_, edit, state, reason) => {
+  ] as const)("returns the reason when it fails: %s", async (_, edit, state, reason) => {
     const twice = [new Cell("twice", "1"), new Cell("twice", "2")];
     const { edits, runs } = notebook([new Cell("a", "x"), new Cell("m", "# m", "markdown"), ...twice], state);
     expect((await edits.perform({ id: "1", ...edit })).error).toMatch(reason);

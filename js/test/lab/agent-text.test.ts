@@ -18,11 +18,11 @@ test.each([
   ["%agentic = 1\n# %agent is a comment\nx = y %agent", []],
   ["%%time\n%agent Hello", ["%agent Hello"]],
   ["", []],
-])("in %j", (doc, expected) => {
+])("finds the text for the agent in %j", (doc, expected) => {
   expect(texts(doc)).toEqual(expected);
 });
 
-test("an editor marks it, and follows what is typed", () => {
+test("an editor marks text for the agent as the user types", () => {
   const parent = document.body.appendChild(document.createElement("div"));
   const view = new EditorView({ parent, doc: "x = 1", extensions: [agentTextExtension as never] });
   onTestFinished(() => {
@@ -35,7 +35,7 @@ test("an editor marks it, and follows what is typed", () => {
   expect(marked()).toEqual(["%agent Hello"]);
 });
 
-test("a line of a megabyte and ten thousand lines cost little", () => {
+test("a megabyte line and ten thousand lines are parsed quickly", () => {
   const start = process.cpuUsage();
   texts(`%agent ${"a".repeat(1_000_000)}`);
   texts("a, ".repeat(400_000));

@@ -14,14 +14,14 @@ describe("the kernel's answer to the sidebar", () => {
     expect(read).toEqual({ state: "loaded", modelId: "m1", version: "1.2.3" });
   });
 
-  it("says that agentnb is missing, and where", () => {
+  it("reports that agentnb is missing, with the path of Python", () => {
     const read = readBoot(
       answer(error("ModuleNotFoundError", "No module named 'agentnb'"), `'C:\\\\Py\\\\python.exe'`),
     );
     expect(read).toEqual({ state: "missing", python: "C:\\Py\\python.exe" });
   });
 
-  it("tells another project's or an old agentnb from a missing one", () => {
+  it("distinguishes an old or foreign agentnb from a missing one", () => {
     const read = readBoot(answer(error("ModuleNotFoundError", "No module named 'agentnb.ipython.lab'")));
     expect(read).toMatchObject({ state: "failed", reason: expect.stringContaining("%pip uninstall --yes agentnb") });
   });

@@ -53,7 +53,7 @@ function notebook(...cells: Cell[]) {
 }
 
 describe("clearing outputs", () => {
-  it("takes them and the count away, and gives both back as long as the page is open", () => {
+  it("removes outputs and count, and restores them in the same page", () => {
     const cell = new Cell("a", "1", { editable: false }, "code", [{ text: "shown" }], 7);
     const { shared } = notebook(cell);
     const step = (action: "clear" | "restore"): CellStep[] => [{ action, cellId: "a", expected: null }];
@@ -68,8 +68,8 @@ describe("clearing outputs", () => {
   });
 });
 
-describe("outputs that come with a text", () => {
-  it("go with it when it is undone, come back when it is redone, and those of the text before likewise", () => {
+describe("outputs set together with a text", () => {
+  it("follow the text when the change is undone and redone", () => {
     const cell = new Cell("a", "new", {}, "code", [{ text: "old" }], 3);
     const { shared } = notebook(cell);
     changeCells(shared, [
@@ -91,7 +91,7 @@ describe("changing cells", () => {
     { action: "insert", cellId: "e", source: "5", below: "gone", index: 9 },
   ];
 
-  it("deletes, replaces and inserts in one step of Undo", () => {
+  it("deletes, replaces and inserts cells in one undo step", () => {
     const { shared, counts, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"), new Cell("c", "3"));
     expect(changeCells(shared, steps)).toEqual([]);
     expect(texts()).toEqual([
@@ -111,7 +111,7 @@ describe("changing cells", () => {
     [{ action: "delete", cellId: "b", expected: "other" }, "2"],
     [{ action: "replace", cellId: "gone", expected: "2", source: "20" }, null],
     [{ action: "insert", cellId: "b", source: "20", index: 0 }, "2"],
-  ])("changes nothing where a cell is other than expected: %j", (step, current) => {
+  ])("changes nothing when a cell differs from the expected text: %j", (step, current) => {
     const { shared, counts, texts } = notebook(new Cell("a", "1"), new Cell("b", "2"));
     const conflicts = changeCells(shared, [{ action: "delete", cellId: "a", expected: "1" }, step]);
     expect(conflicts).toEqual([{ cellId: step.cellId, current }]);
@@ -121,13 +121,13 @@ describe("changing cells", () => {
   it.each<[CellStep, string]>([
     [{ action: "replace", cellId: "a", expected: "1", source: "2" }, "editable"],
     [{ action: "delete", cellId: "a", expected: "1" }, "deletable"],
-  ])("leaves a locked cell alone: %j", (step, lock) => {
+  ])("does not change a locked cell: %j", (step, lock) => {
     const { shared, counts } = notebook(new Cell("a", "1", { [lock]: false }));
     expect(() => changeCells(shared, [step])).toThrow("read-only");
     expect(counts.steps).toBe(0);
   });
 
-  it("changes nothing of a cell whose id another has", () => {
+  it("does not change a cell whose id is not unique", () => {
     const { shared, counts } = notebook(new Cell("a", "1"), new Cell("a", "2"), new Cell("b", "3"));
     expect(() => changeCells(shared, [{ action: "delete", cellId: "a", expected: "1" }])).toThrow("More than one cell");
     expect(changeCells(shared, [{ action: "delete", cellId: "b", expected: "3" }])).toEqual([]);
@@ -136,7 +136,7 @@ describe("changing cells", () => {
 });
 
 describe("an exact change", () => {
-  it("finds a conflict in what somebody else has done meanwhile", () => {
+  it("reports steps that are already done as conflicts", () => {
     const { shared, counts } = notebook(new Cell("a", "1"));
     const steps: CellStep[] = [
       { action: "delete", cellId: "gone", expected: "1" },
@@ -169,7 +169,7 @@ describe("moving a cell", () => {
     expect(shared.cells.find(({ id }) => id === "a")?.toJSON().outputs).toEqual(["one"]);
   });
 
-  it("does not move one whose text is other than expected, or that is gone", () => {
+  it("reports a conflict when the text differs or the cell is missing", () => {
     const { shared, counts } = three();
     const steps: CellStep[] = [
       { action: "move", cellId: "a", expected: "other", below: "c" },
@@ -189,7 +189,7 @@ describe("a cell's type and tags", () => {
     ...{ newKind: "markdown", expectedKind: "code" },
   };
 
-  it("change in its place, and come back with the outputs", () => {
+  it("change in place; the outputs return when changed back", () => {
     const metadata = { tags: ["x"], trusted: true };
     const { shared } = notebook(new Cell("a", "1", metadata, "code", ["one"]), new Cell("b", "2"));
     expect(changeCells(shared, [toMarkdown])).toEqual([]);
@@ -200,7 +200,7 @@ describe("a cell's type and tags", () => {
     expect(shared.cells[0]).toMatchObject({ cell_type: "code", outputs: ["one"], metadata });
   });
 
-  it("are left alone where the cell has others than expected", () => {
+  it("are kept when they differ from the expected ones", () => {
     const { shared, counts } = notebook(new Cell("a", "1", { tags: ["mine"] }, "raw"));
     const tags: CellStep = {
       action: "replace",
@@ -220,7 +220,7 @@ describe("a cell's type and tags", () => {
 });
 
 describe("a deleted cell", () => {
-  it("comes back with its outputs and metadata where its text is the same", () => {
+  it("is restored with outputs and metadata if its text is the same", () => {
     const { shared } = notebook(new Cell("a", "1", { tags: ["x"], name: "n" }, "code", ["one"]), new Cell("b", "2"));
     const gone: CellStep = { action: "delete", cellId: "a", expected: "1" };
     changeCells(shared, [gone]);

@@ -19,24 +19,24 @@ const cells = (sources: Record<string, string>): Cells =>
 
 beforeEach(() => sessionStorage.clear());
 
-describe("where a comment stands", () => {
+describe("the place of a comment", () => {
   test.each([
-    ["as it was", 2, "b", "a\nb\nc", 2, 2, false],
+    ["unchanged", 2, "b", "a\nb\nc", 2, 2, false],
     ["moved down", 2, "b", "x\ny\na\nb\nc", 4, 4, false],
     ["moved up", 3, "c", "c", 1, 1, false],
-    ["the nearest of several", 4, "p", "p\n\n\n\np\n\n\n\n\np", 5, 5, false],
-    ["several lines", 1, "a\nb", "x\na\nb", 2, 3, false],
+    ["found several times (the nearest)", 4, "p", "p\n\n\n\np\n\n\n\n\np", 5, 5, false],
+    ["several lines long", 1, "a\nb", "x\na\nb", 2, 3, false],
     ["changed", 2, "b", "a\nB\nc", 2, 2, true],
-    ["gone with its lines", 9, "b", "a", 1, 1, true],
-    ["half of it is gone", 2, "b\nc", "a\nb", 2, 2, true],
-    ["nothing is left", 3, "b", "", 1, 1, true],
-  ])("%s", (_, at, quote, source, first, last, isChanged) => {
+    ["deleted", 9, "b", "a", 1, 1, true],
+    ["half deleted", 2, "b\nc", "a\nb", 2, 2, true],
+    ["deleted with all the rest", 3, "b", "", 1, 1, true],
+  ])("is computed when the code is %s", (_, at, quote, source, first, last, isChanged) => {
     expect(placeOf(comment(at, quote), source.split("\n"))).toEqual({ first, last, isChanged });
   });
 });
 
-describe("what goes with a message", () => {
-  test("each with its cell, its lines and its code; a changed line with both texts, a deleted cell as such", () => {
+describe("sending comments with a message", () => {
+  test("adds the cell, lines and code, also if they changed or were deleted", () => {
     const comments = new Comments("nb.ipynb");
     comments.put(comment(2, "b"));
     comments.put(comment(1, "old", { cellId: "c", text: "too slow" }));
@@ -52,7 +52,7 @@ describe("what goes with a message", () => {
     expect(comments.take(cells({}))).toBeUndefined();
   });
 
-  test("a message that is not accepted gives them back, and only that one", () => {
+  test("restores only the comments of a rejected message", () => {
     const comments = new Comments("nb.ipynb");
     comments.put(comment(2, "b"));
     comments.take(cells({ a: "a\nb" }));
@@ -65,7 +65,7 @@ describe("what goes with a message", () => {
     expect(comments.all).toEqual([]);
   });
 
-  test("a thousand are within the bound of a message; the rest waits for the next", () => {
+  test("splits a thousand comments over several messages", () => {
     const comments = new Comments("nb.ipynb");
     for (let line = 1; line <= 1_000; line++) comments.put(comment(line, `line ${line}`, { text: "x".repeat(200) }));
     const known = cells({ a: Array.from({ length: 1_000 }, (_, index) => `line ${index + 1}`).join("\n") });
@@ -79,8 +79,8 @@ describe("what goes with a message", () => {
   });
 });
 
-describe("what survives", () => {
-  test("a reload and a new name; what was removed or edited is so; nonsense in the storage is passed over", () => {
+describe("stored comments", () => {
+  test("survive a reload and a rename; invalid storage is ignored", () => {
     const comments = new Comments("nb.ipynb");
     comments.put(comment(1, "a"));
     comments.put(comment(2, "b"));
@@ -94,7 +94,7 @@ describe("what survives", () => {
     expect(new Comments("odd.ipynb").all).toEqual([]);
   });
 
-  test("what is longer than any code is cut", () => {
+  test("are cut when the quote or the text is too long", () => {
     const comments = new Comments("nb.ipynb");
     comments.put(comment(1, "y".repeat(9_000), { text: "z".repeat(20_000) }));
     expect(comments.all[0]?.quote.length).toBe(4_000);

@@ -20,19 +20,19 @@ describe("the smallest edit", () => {
     ["😀", "😁"],
     ["x😀y", "x😁y"],
     ["😀😀", "😀"],
-  ])("makes %j into %j", (before, after) => {
+  ])("turns %j into %j", (before, after) => {
     expect(applied(before, after)).toBe(after);
   });
 
-  it("touches only what differs", () => {
+  it("changes only the text that differs", () => {
     expect(smallestEdit("x = 1\ny = 2\nz = 3", "x = 1\ny = 20\nz = 3")).toEqual({ start: 11, end: 11, text: "0" });
   });
 
-  it("changes nothing where nothing differs", () => {
+  it("is empty when the texts are equal", () => {
     expect(smallestEdit("same", "same")).toEqual({ start: 4, end: 4, text: "" });
   });
 
-  it("never cuts a character of two code units in half", () => {
+  it("never splits a surrogate pair", () => {
     expect(smallestEdit("😀", "😁")).toEqual({ start: 0, end: 2, text: "😁" });
     expect(smallestEdit("\u{1F600}", "\u{1FA00}")).toEqual({ start: 0, end: 2, text: "\u{1FA00}" });
     expect(smallestEdit("a\u{10000}b", "a\u{10400}b")).toEqual({ start: 1, end: 3, text: "\u{10400}" });
@@ -79,7 +79,7 @@ function notebook(...cells: Cell[]) {
 }
 
 describe("running cells by their ids", () => {
-  it("leaves out those that are gone and those that hold no code", async () => {
+  it("skips missing cells and Markdown cells", async () => {
     const { shared } = notebook(new Cell("a", "1"), new Cell("text", "# 2", {}, "markdown"), new Cell("b", "3"));
     const ran: unknown[] = [];
     const content = { model: { sharedModel: shared }, widgets: ["first", "second", "third"] };
@@ -96,7 +96,7 @@ describe("running cells by their ids", () => {
     [{ executionCount: null, isDirty: false }, false],
     [{ executionCount: null, isDirty: true, executionState: "running" }, true],
     [{ executionCount: null, isDirty: true, executionState: "idle" }, false],
-  ])("knows of %j whether it has run as it reads: %s", (state, hasRun) => {
+  ])("hasRun() of a cell with %j is %s", (state, hasRun) => {
     const panel = { content: { widgets: [{ model: { id: "a", ...state } }] } } as unknown as NotebookPanel;
     const edits = new NotebookEdits(panel, {} as Helpers);
     expect([edits.hasRun("a"), edits.hasRun("gone")]).toEqual([hasRun, false]);

@@ -11,7 +11,7 @@ function cell(source: string, outputs: Record<string, unknown>[], count: number 
 const printed = { output_type: "stream", text: "before" };
 const error = { output_type: "error", ename: "KeyError", evalue: "'x'", traceback: ["---", "KeyError: 'x'"] };
 
-test("the error of a cell is read with its place and its traceback", () => {
+test("reads a cell's error with its cell, number and traceback", () => {
   const expected = { cellId: "c3", count: 3, name: "KeyError", message: "'x'", traceback: "---\nKeyError: 'x'" };
   expect(failureOf(cell("df.x", [printed, error, printed]), "fix")).toEqual({ action: "fix", ...expected });
 });
@@ -19,13 +19,13 @@ test("the error of a cell is read with its place and its traceback", () => {
 test.each([
   ["no error", cell("x", [printed])],
   ["an interrupt", cell("x", [{ ...error, ename: "KeyboardInterrupt" }])],
-  ["an error of a prompt, which says itself what to do", cell("  %%agent\nHello", [error])],
+  ["an error of a prompt cell", cell("  %%agent\nHello", [error])],
   ["a Markdown cell", { ...cell("x", []), outputArea: undefined } as unknown as Cell],
-])("%s is nothing to be fixed", (_, otherCell) => {
+])("offers no fix for %s", (_, otherCell) => {
   expect(failureOf(otherCell, "fix")).toEqual(undefined);
 });
 
-test("of a long traceback the end is sent, and a cell without a number is one all the same", () => {
+test("keeps the end of a long traceback and needs no cell number", () => {
   const long = cell("x", [{ ...error, evalue: undefined, traceback: ["a".repeat(100_000), "end"] }], null);
   const failed = failureOf(long, "explain");
   expect(failed?.count).toEqual(undefined);

@@ -47,7 +47,7 @@ function notebook() {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("the kernel is told when the notebook has changes that are not in its file, and when it has none again", async () => {
+test("reports when the notebook gets unsaved changes and when it is saved", async () => {
   const { link, content, sent, unsavedStates } = notebook();
   await link.open();
   content.model.dirty = true;
@@ -60,7 +60,7 @@ test("the kernel is told when the notebook has changes that are not in its file,
   expect(sent.map(({ params }) => params.cells !== undefined)).toEqual([true, false, false]);
 });
 
-test("a notebook that is opened with such changes says so at once; asked again it says all again", async () => {
+test("reports unsaved changes on opening, and everything when asked again", async () => {
   const { link, content, comm, unsavedStates, sent } = notebook();
   content.model.dirty = true;
   await link.open();
@@ -69,7 +69,7 @@ test("a notebook that is opened with such changes says so at once; asked again i
   expect(sent[1]).toEqual(sent[0]);
 });
 
-test("where messages may have been lost, all is said again; not after the end", async () => {
+test("sends the state again when messages may be lost, until disposed", async () => {
   const { link, sent } = notebook();
   await link.open();
   window.dispatchEvent(new Event(AGAIN));
@@ -78,7 +78,7 @@ test("where messages may have been lost, all is said again; not after the end", 
   expect(sent).toEqual([sent[0], sent[0]]);
 });
 
-test("the prompt about an error is the kernel's; an answer to another question is passed over", async () => {
+test("gets the prompt for an error and ignores answers to other requests", async () => {
   const { link, comm, sent } = notebook();
   await link.open();
   const failed = { action: "fix", cellId: "a", count: 3, name: "KeyError", message: "x", traceback: "" } as const;
@@ -90,7 +90,7 @@ test("the prompt about an error is the kernel's; an answer to another question i
   expect(await prompt).toEqual("Fix it");
 });
 
-test("of a state that changed back before it was said nothing is said, and nothing after the end", async () => {
+test("sends nothing for a state that changed back or after disposal", async () => {
   const { link, content, sent } = notebook();
   await link.open();
   content.model.dirty = true;
@@ -103,7 +103,7 @@ test("of a state that changed back before it was said nothing is said, and nothi
   expect(content.model.stateChanged.size).toEqual(0);
 });
 
-test("the kernel is told again when the user comes back to the page, where the notebook is shown", async () => {
+test("reports again when the user returns to a visible notebook", async () => {
   const { link, panel, sent } = notebook();
   await link.open();
   window.dispatchEvent(new Event("focus"));
@@ -119,7 +119,7 @@ test("the kernel is told again when the user comes back to the page, where the n
   expect(sent).toHaveLength(2);
 });
 
-test("the kernel is told how long ago the user did something here, and at once of the first act after a pause", async () => {
+test("reports the user's idle time, and the first input after a pause", async () => {
   const { link, content, sent } = notebook();
   await link.open();
   const idle = () => sent.map(({ params }) => (params as { idle?: number }).idle);
@@ -135,7 +135,7 @@ test("the kernel is told how long ago the user did something here, and at once o
   link.dispose();
 });
 
-test("the kernel is told what the user does to files, as long as the link is open", async () => {
+test("reports the user's file actions while the link is open", async () => {
   const { link, sent } = notebook();
   link.saved({ path: "early.py", type: "save" });
   await link.open();
@@ -154,7 +154,7 @@ test.each([
   ["delete", "a.py", undefined, { type: "delete", path: "a.py" }],
   ["save", null, undefined, undefined],
   ["other", "a.py", "b.py", undefined],
-])("of JupyterLab's %s of %s and %s", (type, before, after, expected) => {
+])("reads JupyterLab's %s event with old path %s and new path %s", (type, before, after, expected) => {
   const value = (path: string | null | undefined) => (path === null ? null : path === undefined ? {} : { path });
   expect(savedOf({ type, oldValue: value(before), newValue: value(after) })).toEqual(expected);
 });

@@ -24,7 +24,7 @@ function renderers(html: string) {
   return { rendermime: rendermime as never, disposed };
 }
 
-test("gives the address of the picture, and leaves nothing behind", async () => {
+test("returns the image URL and disposes the renderer", async () => {
   const { rendermime, disposed } = renderers(`<figure><img src="${PICTURE}"></figure>`);
   expect(await drawMermaid(rendermime, "graph TD")).toBe(PICTURE);
   expect(disposed).toEqual(["text/vnd.mermaid"]);
@@ -32,9 +32,9 @@ test("gives the address of the picture, and leaves nothing behind", async () => 
 
 test.each([
   ["a warning", "<pre>Parse error on line 1: SOURCE</pre>", "Parse error on line 1: graph TD"],
-  ["a picture from elsewhere", '<img src="https://example.org/x.svg">', "Jupyter could not draw it."],
-  ["no picture", "<svg></svg>", "Jupyter could not draw it."],
-])("says why where there is %s", async (_what, html, why) => {
+  ["an external image", '<img src="https://example.org/x.svg">', "Jupyter could not draw it."],
+  ["no image", "<svg></svg>", "Jupyter could not draw it."],
+])("throws the reason when the renderer gives %s", async (_what, html, why) => {
   const { rendermime, disposed } = renderers(html);
   await expect(drawMermaid(rendermime, "graph TD")).rejects.toThrow(why);
   expect(disposed).toHaveLength(1);

@@ -19,21 +19,21 @@ const cell = (id: string, source: string, count: number | null = null): CellStat
 const many = (number: number, source: string): CellState[] =>
   Array.from({ length: number }, (_, index) => cell(String(index), source));
 
-describe("what the kernel is told of the cells", () => {
-  it("is all of a small notebook, in its order", () => {
+describe("cells sent to the kernel", () => {
+  it("are all cells of a small notebook, in order", () => {
     expect(boundedCells([cell("a", "x = 1", 3), cell("b", "")], 0)).toEqual([
       { id: "a", kind: "code", count: 3, source: "x = 1" },
       { id: "b", kind: "code", source: "" },
     ]);
   });
 
-  it("cuts a long cell and says so", () => {
+  it("are cut and marked as cut when they are long", () => {
     const [sent] = boundedCells([cell("a", "x".repeat(LONGEST_CELL + 1))], 0);
     expect(sent?.source).toHaveLength(LONGEST_CELL);
     expect(sent?.cut).toBe(true);
   });
 
-  it("gives the room there is to the cells near the active one", () => {
+  it("keep their text near the active cell when space is short", () => {
     const cells = many(30, "y".repeat(LONGEST_CELL));
     const sent = boundedCells(cells, 20);
     expect(sent.reduce((sum, { source }) => sum + (source?.length ?? 0), 0)).toBe(LONGEST_NOTEBOOK);
@@ -41,7 +41,7 @@ describe("what the kernel is told of the cells", () => {
     expect(sent[0]).toMatchObject({ source: "", cut: true });
   });
 
-  it.each([0, 2_000, 4_999])("holds so many cells round the active one (%i)", (active) => {
+  it.each([0, 2_000, 4_999])("are limited in number around the active cell (%i)", (active) => {
     const sent = boundedCells(many(5_000, ""), active);
     expect(sent).toHaveLength(MOST_CELLS);
     expect(sent.map(({ id }) => id)).toContain(String(active));
@@ -49,7 +49,7 @@ describe("what the kernel is told of the cells", () => {
 });
 
 describe("a notebook of 5,000 cells", () => {
-  it("is looked at only round the active cell, and says how many cells come before", () => {
+  it("is read only around the active cell and gives the first cell's index", () => {
     let reads = 0;
     const cells = Array.from({ length: 5_000 }, (_, index) => ({
       id: String(index),
@@ -72,7 +72,7 @@ describe("a notebook of 5,000 cells", () => {
   });
 });
 
-describe("a notebook in which two cells have one id", () => {
+describe("a notebook with two cells of the same id", () => {
   const stateAt = (active: number, ...ids: string[]) => {
     const cells = ids.map((id) => ({ id, cell_type: "code", getSource: () => "", getMetadata: () => undefined }));
     const activeCell = { model: { id: ids[active], sharedModel: cells[active] }, editor: null };
@@ -80,25 +80,25 @@ describe("a notebook in which two cells have one id", () => {
     return notebookState({ path: "a.ipynb" } as NotebookPanel["context"], notebook as unknown as Notebook);
   };
 
-  it("says which of them is the active one", () => {
+  it("gives the active cell's index", () => {
     expect(stateAt(2, "a", "b", "b")).toMatchObject({ active: "b", activeAt: 2 });
   });
 
-  it("says so only where the id is not enough", () => {
+  it("gives no index when the active cell's id is unique", () => {
     expect(stateAt(0, "a", "b", "b")).not.toHaveProperty("activeAt");
   });
 });
 
-describe("what is sent again", () => {
+describe("the difference sent to the kernel", () => {
   const state = (...cells: CellState[]) => ({ path: "a.ipynb", cells: boundedCells(cells, 0) });
 
-  it("is nothing of cells that are as they were", () => {
+  it("has no cells when none has changed", () => {
     const difference = new Difference();
     expect(difference.of(state(cell("a", "1"))).cells).toHaveLength(1);
     expect(difference.of({ ...state(cell("a", "1")), active: "a" })).toEqual({ path: "a.ipynb", active: "a" });
   });
 
-  it("is the source of what has changed, and only the place of the others", () => {
+  it("has the source of changed cells and only the place of the others", () => {
     const difference = new Difference();
     difference.of(state(cell("a", "1"), cell("b", "2")));
     expect(difference.of(state(cell("b", "2"), cell("a", "1!"))).cells).toEqual([
@@ -107,7 +107,7 @@ describe("what is sent again", () => {
     ]);
   });
 
-  it("is a cell that comes back after it was gone", () => {
+  it("has the source of a cell that was removed and added again", () => {
     const difference = new Difference();
     difference.of(state(cell("a", "1"), cell("b", "2")));
     difference.of(state(cell("a", "1")));

@@ -4,7 +4,7 @@ import { busy, dead, failed, missing, noKernel, noticeElement } from "../../src/
 const nothing = (): void => {};
 
 describe("a notice", () => {
-  it("names the exact commands for a kernel without agentnb", () => {
+  it("shows the exact install commands when agentnb is missing", () => {
     const notice = noticeElement(missing("/opt/my env/bin/python", nothing, nothing));
     const commands = [...notice.querySelectorAll("code")].map((code) => code.textContent);
     expect(commands).toEqual([
@@ -13,12 +13,12 @@ describe("a notice", () => {
     ]);
   });
 
-  it("says what would spare the wait: the page's part, too, where it lacks it", () => {
+  it("names the versions that avoid waiting for a busy kernel", () => {
     expect(busy(true).text).toContain("With ipykernel 7 in");
     expect(busy(false).text).toContain("With JupyterLab 4.4 or Notebook 7.4, and ipykernel 7 in");
   });
 
-  it("puts the command into a cell, and asks again", () => {
+  it("has buttons that insert the install command and retry", () => {
     const done: string[] = [];
     const notice = noticeElement(
       missing(
@@ -31,7 +31,7 @@ describe("a notice", () => {
     expect(done).toEqual(["%pip install jupyter-agentnb", "again"]);
   });
 
-  it("without a kernel has a button that starts one", () => {
+  it("has a button to start or restart the kernel", () => {
     const done: string[] = [];
     const buttons = [dead, noKernel].map((notice) =>
       noticeElement(notice(() => done.push(notice.name))).querySelector<HTMLButtonElement>(".agentnb-actions button"),
@@ -41,7 +41,7 @@ describe("a notice", () => {
     expect(done).toEqual(["dead", "noKernel"]);
   });
 
-  it("shows what a kernel says as text", () => {
+  it("shows the kernel's message as text, not as HTML", () => {
     const notice = noticeElement(failed("<img src=x onerror=alert(1)>", nothing));
     expect(notice.querySelector("img")).toBeNull();
     expect(notice.textContent).toContain("<img src=x onerror=alert(1)>");

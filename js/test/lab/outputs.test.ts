@@ -21,7 +21,7 @@ function cell(id: string, count: number | null, outputs: Record<string, unknown>
 const displayData = (data: Record<string, unknown>) => ({ output_type: "display_data", data, metadata: {} });
 const notebook = (...widgets: unknown[]) => ({ widgets }) as unknown as Notebook;
 
-test("outputs are told of the cells that are asked for: texts, pictures, and of other kinds the names", async () => {
+test("returns texts and images of the given cells, names of other types", async () => {
   const outputs = [
     { output_type: "stream", name: "stdout", text: ["a\n", "b\n"] },
     displayData({ "image/png": [`${PNG.slice(0, 4)}\n`, PNG.slice(4)], "text/plain": "<Figure>" }),
@@ -42,14 +42,14 @@ test("outputs are told of the cells that are asked for: texts, pictures, and of 
   ]);
 });
 
-test("without ids it is the cell with a figure that has run last", async () => {
+test("uses the last run cell with a figure when no ids are given", async () => {
   const figure = displayData({ "image/png": PNG });
   const cells = [cell("a", 7, [figure]), cell("b", 3, [figure]), cell("c", 9, [displayData({ "text/plain": "5" })])];
   expect((await outputsOf(notebook(...cells), [])).map(({ cellId }) => cellId)).toEqual(["a"]);
   expect(await outputsOf(notebook(cells[2]), [])).toEqual([]);
 });
 
-test("a picture that is too large, or beyond the most, is only told by its size", async () => {
+test("returns only the size of images that are too large or too many", async () => {
   const large = "A".repeat(40 * 1024 * 1024);
   const [cellOutputs] = await outputsOf(
     notebook(cell("a", 1, [displayData({ "image/gif": large }), displayData({ "image/png": large })])),
@@ -64,7 +64,7 @@ test("a picture that is too large, or beyond the most, is only told by its size"
   expect(kinds).toEqual([...Array(5).fill("string"), "number", "number"]);
 });
 
-test("a long output is told with its beginning and its end, a chart's JSON with its beginning", async () => {
+test("keeps both ends of a long text and the beginning of a chart's JSON", async () => {
   const text = `begin${"x".repeat(2_000_000)}end`;
   const chart = { data: "y".repeat(100_000) };
   const outputs = [
@@ -78,7 +78,7 @@ test("a long output is told with its beginning and its end, a chart's JSON with 
   expect(Object.values(drawn?.data ?? {})[0]).toHaveLength(4_001);
 });
 
-test("an SVG that can't be drawn stays text; nothing of it gets into the page", async () => {
+test("keeps an SVG that can't be drawn as text, outside the page", async () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>window.hit = 1</script></svg>';
   const [cellOutputs] = await outputsOf(notebook(cell("a", 1, [displayData({ "image/svg+xml": svg })])), ["a"]);
   expect(cellOutputs?.outputs).toEqual([{ output_type: "display_data", data: { "image/svg+xml": svg } }]);
@@ -87,7 +87,7 @@ test("an SVG that can't be drawn stays text; nothing of it gets into the page", 
 });
 
 test.each(["altair, as HTML", "altair, as Vega-Lite", "plotly, as HTML", "plotly, as JSON"] as const)(
-  "a chart as its library gives it is a figure: %s",
+  "recognizes a chart as a figure: %s",
   async (name) => {
     const cells = [
       cell("a", 1, [displayData(recorded[name])]),

@@ -25,14 +25,14 @@ function sidebar({ isOpen = false } = {}) {
   return { root, sent, begin };
 }
 
-test("a prompt goes at once where a conversation is open", async () => {
+test("sends a prompt at once when a conversation is open", async () => {
   const { root, sent } = sidebar({ isOpen: true });
   const pending = new PendingPrompt();
   await pending.send(root, "The error of [3]", Promise.resolve("Fix it"));
   expect([sent, pending.node.hidden]).toEqual([["Fix it"], true]);
 });
 
-test("it waits in sight until a conversation is open, and goes once", async () => {
+test("shows a waiting prompt and sends it once when a conversation opens", async () => {
   const { root, sent, begin } = sidebar();
   const pending = new PendingPrompt();
   await pending.send(root, "The error of [3]", Promise.resolve("Fix it"));
@@ -45,7 +45,7 @@ test("it waits in sight until a conversation is open, and goes once", async () =
   expect([sent, pending.node.hidden]).toEqual([["Fix it"], true]);
 });
 
-test("a kernel that is slow is waited for in sight, and what is not wanted any more is not sent", async () => {
+test("shows the wait for a slow kernel and sends nothing once cancelled", async () => {
   const { root, sent, begin } = sidebar();
   const pending = new PendingPrompt();
   const sending = pending.send(root, "The error", new Promise(() => {}));
@@ -58,7 +58,7 @@ test("a kernel that is slow is waited for in sight, and what is not wanted any m
   expect([sent, pending.node.hidden]).toEqual([[], true]);
 });
 
-test("the latest prompt takes the place of one that waits", async () => {
+test("replaces a waiting prompt with the latest one", async () => {
   const { root, sent, begin } = sidebar();
   const pending = new PendingPrompt();
   await pending.send(root, "The error of [3]", Promise.resolve("first"));

@@ -7,8 +7,8 @@ const SAVED = "claude sonnet-5 2026-11-30 0f3a91c2/77b01d4e 1-3 83d35cde; codex 
 
 const answer = (source: string, saved?: string) => savedAnswer([{ id: "a", source, ...(saved && { saved }) }]);
 
-describe("what a notebook says of who wrote its cells", () => {
-  it("is read as the kernel does", async () => {
+describe("the authors of cells saved in a notebook", () => {
+  it("are read as in the kernel", async () => {
     expect(await answer(SOURCE, SAVED)).toEqual({
       cells: [
         {
@@ -39,7 +39,7 @@ describe("what a notebook says of who wrote its cells", () => {
     });
   });
 
-  it("counts no line once one of them is another, or is gone", async () => {
+  it("have no lines when a line was changed or deleted", async () => {
     for (const source of [SOURCE.replace("x = 1", "x = 2"), "x = 1", ""]) {
       const [cell] = (await answer(source, SAVED)).cells;
       expect(cell).toMatchObject({ lines: [], turns: [0, 1], isEdited: true });
@@ -52,16 +52,16 @@ describe("what a notebook says of who wrote its cells", () => {
     SAVED.replaceAll(" 1-3 ", " 0-3x ").replace("; codex", "; "),
     `${SAVED} <img src=x>`.replace("claude sonnet-5", "claude <b>"),
     "a ".repeat(2_000),
-  ])("claims nothing where it makes no sense: %j", async (saved) => {
+  ])("are ignored when the metadata is invalid: %j", async (saved) => {
     expect((await answer(SOURCE, saved)).cells).toEqual([]);
   });
 
-  it("leaves the turns that make sense", async () => {
+  it("keep valid entries next to invalid ones", async () => {
     const [cell] = (await answer(SOURCE, `nonsense; ${SAVED}`)).cells;
     expect(cell).toMatchObject({ turns: [0, 1], isEdited: false });
   });
 
-  it("marks the whole cell where the page may compute no digest", async () => {
+  it("have no lines when the page can't compute a digest", async () => {
     const [cell] = (await savedAnswer([{ id: "a", source: SOURCE, saved: SAVED }], null)).cells;
     expect(cell).toMatchObject({ lines: [], turns: [0, 1], isEdited: false });
   });

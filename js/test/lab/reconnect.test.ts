@@ -41,7 +41,7 @@ const busy = (): Connection => "busy";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("a kernel that answers another connection gets a new one, before that one is closed", async () => {
+test("replaces the connection when the kernel answers a second one", async () => {
   const kernel = new Kernel();
   const renewed = renewOf(panelOf(kernel), 8, silent);
   void renewOf(panelOf(kernel), 8, silent); // a check is already running
@@ -55,7 +55,7 @@ test("a kernel that answers another connection gets a new one, before that one i
   expect(kernel.done).toEqual(["asked"]);
 });
 
-test("a kernel that has answered meanwhile, or answers nobody, keeps its connection, and is asked again later", async () => {
+test("keeps the connection when the kernel answers on it or not at all", async () => {
   const kernel = new Kernel();
   let connection: Connection = "silent";
   const answered = renewOf(panelOf(kernel), 8, () => connection);
@@ -70,7 +70,7 @@ test("a kernel that has answered meanwhile, or answers nobody, keeps its connect
   await renewOf(panelOf(null), 8, silent);
 });
 
-test("a kernel that should answer, also while a cell runs, gets a new connection without a question, but seldom", async () => {
+test("renews without a check after a busy kernel, at most once a minute", async () => {
   const kernel = new Kernel();
   const times: number[] = [];
   kernel.reconnect = async () => void times.push(second);
@@ -86,15 +86,15 @@ test("a kernel that should answer, also while a cell runs, gets a new connection
 });
 
 test.each([
-  ["no subshell", { supportsSubshells: false }],
-  ["none for chats", { commsOverSubshells: "disabled" }],
-])("a kernel that has %s is left alone while a cell runs: that is why it is silent", async (_case, properties) => {
+  ["no subshells", { supportsSubshells: false }],
+  ["no subshells for chats", { commsOverSubshells: "disabled" }],
+])("does nothing for a kernel with %s while a cell runs", async (_case, properties) => {
   const kernel = Object.assign(new Kernel(), properties);
   await renewOf(panelOf(kernel), 8, busy);
   expect(kernel.done).toEqual([]);
 });
 
-test("a kernel that is busy is doubted after 24 s, and then after twice as long each time", async () => {
+test("checks a busy kernel after 24 s and then at doubled intervals", async () => {
   const kernel = new Kernel();
   const doubted: number[] = [];
   for (const beats of [1, 2, 4, 7, 8, 16, 24, 32, 40, 48, 56, 64]) {

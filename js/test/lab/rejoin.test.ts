@@ -6,14 +6,14 @@ import { onSubshell } from "../../src/lab/subshell";
 
 const state = { _model_name: "AnyModel", _model_module: "anywidget", _model_module_version: "~0.11" };
 
-describe("a kernel's chat found again", () => {
-  it("reads the models, and nothing that is none", () => {
+describe("rejoining a kernel's chat", () => {
+  it("reads valid models and ignores everything else", () => {
     const models = [{ id: "layout", state: {} }, { id: 7, state: {} }, null];
     expect(readRejoin({ modelId: "host", models })).toEqual({ modelId: "host", models: [models[0]] });
     for (const other of [undefined, {}, { modelId: "host" }, { models: [] }]) expect(readRejoin(other)).toBeUndefined();
   });
 
-  it("makes the models that the page has not got, on the comms that the kernel has", async () => {
+  it("creates missing models on the kernel's existing comms", async () => {
     const made: unknown[] = [];
     const manager = {
       has_model: (id: string) => id === "layout",
@@ -29,7 +29,7 @@ describe("a kernel's chat found again", () => {
     expect(made).toEqual([[{ ...named, model_id: "host", comm }, state]]);
   });
 
-  it("waits for a model that the manager itself has begun to make", async () => {
+  it("waits for a model that the manager is already creating", async () => {
     const made = new Set<string>();
     const taken = async (): Promise<never> => {
       throw new Error("Comm is already created");
@@ -47,7 +47,7 @@ describe("a kernel's chat found again", () => {
     expect(await modelOf(manager, undefined, "host")).toBe("the model host");
   });
 
-  it("sends to a subshell only what is sent inside, and where there is none to the main shell", () => {
+  it("uses the subshell only during the call, else the main shell", () => {
     const kernel = { subshellId: null } as unknown as Kernel;
     expect(onSubshell(kernel, "s1", () => kernel.subshellId)).toBe("s1");
     expect(kernel.subshellId).toBeNull();

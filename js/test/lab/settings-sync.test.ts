@@ -118,7 +118,7 @@ function joined(editor: Editor, ...kernels: Kernel[]) {
 const written = (kernel: Kernel, file: Values) => eventually(() => expect(kernel.file).toEqual(file));
 const shows = (editor: Editor, user: Values) => eventually(() => expect(editor.user).toEqual(user));
 
-test("what the file says is shown when a chat opens, and what the editor alone has is written", async () => {
+test("loads the file's values on opening and writes the editor's own ones", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude", warm: ["a"] }), new Kernel({ agent: "codex", timeout: 60 })];
   await joined(editor, kernel).ready;
   expect(editor.user).toEqual({ agent: "codex", warm: ["a"] });
@@ -128,7 +128,7 @@ test("what the file says is shown when a chat opens, and what the editor alone h
   await written(kernel, { agent: "claude", timeout: 60, warm: ["a"] }); // a value that the editor cannot show stays
 });
 
-test("a change in the editor reaches the file, and a change of the file the editor, without an echo", async () => {
+test("syncs changes between the editor and the file without an echo", async () => {
   const [editor, kernel] = [new Editor(), new Kernel()];
   await joined(editor, kernel).ready;
   editor.edit({ agent: "claude" });
@@ -146,7 +146,7 @@ test("a change in the editor reaches the file, and a change of the file the edit
 });
 
 test.each(["watchSettings", "listSettings", "changeSetting"])(
-  "a kernel that ends without an answer to %s holds no other one up",
+  "a kernel that ends without answering %s does not block others",
   async (ignored) => {
     const [editor, gone, kernel] = [new Editor({ warm: ["a"] }), new Kernel(), new Kernel({ agent: "claude" })];
     gone.ignores = ignored;
@@ -167,7 +167,7 @@ test.each(["watchSettings", "listSettings", "changeSetting"])(
   },
 );
 
-test("a change that no kernel has lived to write is written by the next one", async () => {
+test("the next kernel writes a change that the ended kernel did not write", async () => {
   const [editor, gone, kernel] = [new Editor(), new Kernel(), new Kernel()];
   const { ready, warnings, sync } = joined(editor, gone);
   await ready;
@@ -180,7 +180,7 @@ test("a change that no kernel has lived to write is written by the next one", as
   expect(warnings).toEqual([]);
 });
 
-test("what lets agents do more is confirmed, and else the editor goes back", async () => {
+test("asks before giving agents more rights, and reverts when declined", async () => {
   const [editor, kernel] = [new Editor(), new Kernel()];
   const { questions, answers, ready } = joined(editor, kernel);
   await ready;
@@ -194,7 +194,7 @@ test("what lets agents do more is confirmed, and else the editor goes back", asy
   expect(kernel.changes.at(-1)?.confirmed).toBe("More?");
 });
 
-test("a value that the kernel refuses is said, and the editor shows the file's", async () => {
+test("a refused value shows a warning and the editor reverts to the file", async () => {
   const [editor, kernel] = [new Editor(), new Kernel({ agent: "eliza" })];
   const { warnings, ready } = joined(editor, kernel);
   await ready;
@@ -204,7 +204,7 @@ test("a value that the kernel refuses is said, and the editor shows the file's",
   expect(warnings).toEqual([kernel.refuses]);
 });
 
-test("what was edited while no kernel was there is written by the next one, unless the file was changed, too", async () => {
+test("the next kernel writes edits made without one, if the file is the same", async () => {
   const editor = new Editor();
   const first = new Kernel({ agent: "eliza", warm: ["a"] });
   await joined(editor, first).ready;
@@ -216,7 +216,7 @@ test("what was edited while no kernel was there is written by the next one, unle
   expect(editor.user).toEqual({ agent: "claude", warm: ["c"] });
 });
 
-test("kernels with different files do not overwrite each other's", async () => {
+test("kernels with different files keep their own values", async () => {
   const [editor, one, other] = [new Editor(), new Kernel({ agent: "a" }), new Kernel({ agent: "b" })];
   await joined(editor, one, other).ready;
   expect([one.file, other.file]).toEqual([{ agent: "a" }, { agent: "b" }]);
@@ -243,7 +243,7 @@ function field(): HTMLInputElement {
   return box;
 }
 
-test("what is half typed is neither written, asked nor refused: a field counts once the focus leaves it", async () => {
+test("a half-typed value is not sent until the field loses focus", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude" }), new Kernel({ agent: "claude" })];
   const { warnings, questions, ready } = joined(editor, kernel);
   await ready;
@@ -265,7 +265,7 @@ test("what is half typed is neither written, asked nor refused: a field counts o
   expect([warnings, questions]).toEqual([[], ["More?"]]);
 });
 
-test("a field that is closed while one types counts, and what is chosen counts at once", async () => {
+test("saves a field that closes during typing, and a checkbox at once", async () => {
   const [editor, kernel] = [new Editor(), new Kernel()];
   await joined(editor, kernel).ready;
   vi.useFakeTimers();
@@ -282,7 +282,7 @@ test("a field that is closed while one types counts, and what is chosen counts a
   expect(kernel.file).toEqual({ agent: "eliza" });
 });
 
-test("an empty place that Add makes in a list waits for its name", async () => {
+test("an empty list item is not written until it has a name", async () => {
   const [editor, kernel] = [new Editor({ warm: ["a"] }), new Kernel({ warm: ["a"] })];
   const { warnings, ready } = joined(editor, kernel);
   await ready;
@@ -298,7 +298,7 @@ test("an empty place that Add makes in a list waits for its name", async () => {
   expect(editor.user).toEqual({ warm: ["c"] });
 });
 
-test("what is half typed when a chat opens is written once the focus leaves the field", async () => {
+test("a value half-typed on opening is written after the field loses focus", async () => {
   const editor = new Editor({ agent: "claude" });
   const first = new Kernel({ agent: "claude" });
   await joined(editor, first).ready;
@@ -316,7 +316,7 @@ test("what is half typed when a chat opens is written once the focus leaves the 
   expect(next.file).toEqual({ agent: "codex" });
 });
 
-test("what comes from a file while one types outlives that the form saves all fields as it knew them", async () => {
+test("file changes during typing survive when the form saves old values", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude", cwd: "/a" }), new Kernel({ agent: "claude", cwd: "/a" })];
   await joined(editor, kernel).ready;
   vi.useFakeTimers();
@@ -339,7 +339,7 @@ test("what comes from a file while one types outlives that the form saves all fi
   expect(kernel.file.cwd).toBe("/b2");
 });
 
-test("what comes from a file while the server takes its time to store outlives what the form has sent", async () => {
+test("file changes survive a form save that the server stores late", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude", cwd: "/a" }), new Kernel({ agent: "claude", cwd: "/a" })];
   await joined(editor, kernel).ready;
   vi.useFakeTimers();
@@ -356,7 +356,7 @@ test("what comes from a file while the server takes its time to store outlives w
   expect(kernel.file).toEqual({ agent: "co", cwd: "/b" });
 });
 
-test("a field that the user types in is not set to what a file says", async () => {
+test("a file change does not overwrite the field being typed in", async () => {
   const [editor, kernel] = [new Editor({ agent: "claude" }), new Kernel({ agent: "claude" })];
   await joined(editor, kernel).ready;
   vi.useFakeTimers();

@@ -74,7 +74,7 @@ const armed = (node: Element, count: number) =>
 const press = (node: Element, name: string) =>
   [...node.querySelectorAll("button")].find(({ textContent, hidden }) => textContent === name && !hidden)?.click();
 
-test("a changed cell shows the lines that went above those that came, and Keep and Undo; nothing of its text changes", async () => {
+test("a changed cell shows old and new lines with Keep and Undo", async () => {
   const one = cell("a", "x = 2\ny = 1");
   const { node, view } = notebook([one, cell("b", "z")]);
   const made = change();
@@ -92,7 +92,7 @@ test("a changed cell shows the lines that went above those that came, and Keep a
   expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0);
 });
 
-test("several changes are kept at once; of a cell that is not here, twice or under review none is shown", async () => {
+test("all changes are kept at once, except of missing or repeated cells", async () => {
   const [one, two] = [cell("a", "x"), cell("b", "y")];
   const { node, view, taken } = notebook([one, two, cell("c", ""), cell("c", ""), cell("d", "")]);
   taken.add(node.lastElementChild as never);
@@ -104,7 +104,7 @@ test("several changes are kept at once; of a cell that is not here, twice or und
   await eventually(() => expect(made.map(({ keep }) => vi.mocked(keep).mock.calls.length)).toEqual([1, 1, 0, 0]));
 });
 
-test("a change that cannot be undone has no Undo, and what an agent wrote stays text", async () => {
+test("hides Undo when a change can't be undone, and escapes agent text", async () => {
   const { node, view } = notebook([cell("a", "x")]);
   view.show([change({ isUndoable: false, about: "<img src=x onerror=alert(1)> moved" })]);
   await eventually(() => expect(bars(node)).toHaveLength(1));
@@ -113,7 +113,7 @@ test("a change that cannot be undone has no Undo, and what an agent wrote stays 
   expect(seen).toEqual(["Keep"]);
 });
 
-test("the bar stays above the input when JupyterLab puts that back, and says that the file is read-only", async () => {
+test("the bar stays above the input and says that the file is read-only", async () => {
   const one = cell("a", "x");
   const { node, view } = notebook([one], false);
   view.show([change({ status: "added" })]);
@@ -137,7 +137,7 @@ const deleted = (cellId: string, below: string | undefined, more: Partial<CellCh
 const read = (node: Element) =>
   [...node.querySelectorAll(".cm-content, .agentnb-deleted-cell-text")].map(({ textContent }) => textContent);
 
-test("a deleted cell stands where it was, with its text, Keep and Undo, and is read as a group", async () => {
+test("a deleted cell is shown at its old place with Keep and Undo", async () => {
   const { node, view, content } = notebook([cell("a", "one"), cell("c", "three")]);
   const made = deleted("b", "a");
   view.show([made]);
@@ -155,7 +155,7 @@ test("a deleted cell stands where it was, with its text, Keep and Undo, and is r
 });
 
 test.each<[string, [string, string | undefined][], string[]]>([
-  ["the first one", [["z", undefined]], ["z", "a", "b"]],
+  ["the first cell", [["z", undefined]], ["z", "a", "b"]],
   [
     "neighbours, from the top",
     [
@@ -188,7 +188,7 @@ test.each<[string, [string, string | undefined][], string[]]>([
     ],
     ["a", "y", "b", "x"],
   ],
-  ["below one that is gone", [["x", "gone"]], ["x", "a", "b"]],
+  ["below a missing cell", [["x", "gone"]], ["x", "a", "b"]],
   [
     "each below the other",
     [
@@ -197,14 +197,14 @@ test.each<[string, [string, string | undefined][], string[]]>([
     ],
     ["x", "y", "a", "b"],
   ],
-  ["one that is there again", [["b", "a"]], ["a", "b"]],
+  ["a restored cell", [["b", "a"]], ["a", "b"]],
 ])("deleted cells keep their order: %s", async (_, gone, wanted) => {
   const { node, view } = notebook([cell("a", "text of a"), cell("b", "text of b")]);
   view.show(gone.map(([id, below]) => deleted(id, below)));
   await eventually(() => expect(read(node)).toEqual(wanted.map((id) => `text of ${id}`)));
 });
 
-test("the mark of a deleted cell stays where the cell was when its neighbour goes, too", async () => {
+test("the mark of a deleted cell stays when its neighbour is removed", async () => {
   const { node, view, remove } = notebook([cell("a", "one"), cell("b", "two")]);
   view.show([deleted("x", "b", { place: { notebook: "fit.ipynb", below: "b", index: 2, kind: "markdown" } })]);
   await eventually(() => expect(read(node)).toEqual(["one", "two", "text of x"]));
@@ -212,14 +212,14 @@ test("the mark of a deleted cell stays where the cell was when its neighbour goe
   await eventually(() => expect(read(node)).toEqual(["one", "text of x"]));
 });
 
-test("a cell that was deleted in another notebook, or nobody knows where, has no mark here", async () => {
+test("a deleted cell of another or unknown notebook has no mark here", async () => {
   const { node, view } = notebook([cell("a", "one")]);
   const place = { notebook: "other.ipynb", below: undefined, index: 0, kind: "code" as const };
   view.show([deleted("x", "a", { place }), deleted("y", "a", { place: undefined }), deleted("z", "a")]);
   await eventually(() => expect(read(node)).toEqual(["one", "text of z"]));
 });
 
-test("shortcuts with Alt reach the notebook from a bar, other keys stay in it, as does Alt alone", async () => {
+test("a bar passes shortcuts with Alt to the notebook, and keeps other keys", async () => {
   const { node, view } = notebook([cell("a", "x"), cell("b", "y")]);
   view.show([change({ status: "added" }), change({ cellId: "b", status: "added" })]);
   await eventually(() => expect(bars(node)).toHaveLength(2));
@@ -238,7 +238,7 @@ test("shortcuts with Alt reach the notebook from a bar, other keys stay in it, a
   expect(held).toEqual([undefined]);
 });
 
-test("changed and deleted cells are in their order, and keep and undo are for the one with the focus", async () => {
+test("changes follow the cell order, and Undo acts on the focused one", async () => {
   const { node, view } = notebook([cell("a", "one"), cell("c", "three")]);
   const [first, second, third] = [change(), deleted("b", "a"), change({ cellId: "c", status: "added" })];
   view.show([third, second, first]);
@@ -250,7 +250,7 @@ test("changed and deleted cells are in their order, and keep and undo are for th
   expect(second.undo).toHaveBeenCalledOnce();
 });
 
-test("a change that was kept here goes at once, as long as no other word of it comes", async () => {
+test("a kept change disappears at once and returns only when redone", async () => {
   const { node, view } = notebook([cell("a", "x"), cell("b", "y")]);
   const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
   view.show(made);
@@ -264,7 +264,7 @@ test("a change that was kept here goes at once, as long as no other word of it c
   await eventually(() => expect(bars(node)).toHaveLength(2));
 });
 
-test("a new bar answers nothing for a moment, and none answers the second click of a double click", async () => {
+test("a new bar ignores early clicks and double clicks", async () => {
   const { node, view } = notebook([cell("a", "x"), cell("b", "y")]);
   const made = [change({ status: "added" }), change({ cellId: "b", status: "added" })];
   const [first, second] = made as [CellChange, CellChange];

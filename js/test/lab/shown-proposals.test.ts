@@ -114,7 +114,7 @@ const button = (node: Element, name: string): HTMLButtonElement =>
 const marks = (node: Element): string[] =>
   [...node.querySelectorAll("[class*=agentnb]")].map(({ className }) => className);
 
-test("a replaced cell shows both texts in its own editor, whose text stays; all of it goes with the answer", async () => {
+test("a proposed replacement shows old and new lines in the cell's editor", async () => {
   const one = cell("a", "x = 1\ny = 2");
   const { view, node } = notebook([one]);
   const proposed = proposal();
@@ -134,7 +134,7 @@ test("a replaced cell shows both texts in its own editor, whose text stays; all 
   expect([marks(node), node.className]).toEqual([[], ""]);
 });
 
-test("a new cell is marked below the one above, and one to be deleted is struck", async () => {
+test("proposed cells are marked below, and proposed deletions struck out", async () => {
   const one = cell("a", "x = 1");
   const { view, node } = notebook([one]);
   view.show([
@@ -149,7 +149,7 @@ test("a new cell is marked below the one above, and one to be deleted is struck"
   expect(marks(node)).toEqual([]);
 });
 
-test("a move marks the place, a split shows the new cell, and a merge strikes the cells that go", async () => {
+test("marks the place of a move, the cell of a split, the cells of a merge", async () => {
   const [one, two, three] = [cell("a", "x = 1\ny = 2"), cell("b", "2"), cell("c", "3")];
   const { view, node } = notebook([one, two, three]);
   const place = (): (string | undefined)[] =>
@@ -186,7 +186,7 @@ test.each([
   [{ action: "tags", newTags: ["a", "b\u202e"] }, "The agent proposes these tags for this cell: a, b⟨U+202E⟩."],
   [{ action: "tags", newTags: [] }, "The agent proposes to remove this cell's tags."],
   [{ action: "constructor" }, "The agent proposes: Replace In [2]"],
-])("%j says what is proposed", async (more, text) => {
+])("the bar describes the proposal %j", async (more, text) => {
   const { view, node } = notebook([cell("a", "x = 1\ny = 2")]);
   view.show([proposal({ newText: undefined, ...more })]);
   await drawn();
@@ -195,13 +195,13 @@ test.each([
 });
 
 test.each([
-  ["lines at the end go", "1\n2\n3", "1", ["- 2", "- 3"]],
-  ["lines come at the end", "1", "1\n2\n3", ["+ 2", "+ 3"]],
-  ["all goes", "1\n2", "", ["- 1", "- 2", "+ "]],
-  ["an empty cell gets a text", "", "1\n2", ["+ 1", "+ 2"]],
-  ["a line becomes another", "1\n2\n3", "1\n4\n3", ["- 2", "+ 4"]],
-  ["an empty line comes at the end", "1", "1\n", ["+ "]],
-])("the difference is only what differs, where %s", async (_, oldText, newText, expected) => {
+  ["the last lines are removed", "1\n2\n3", "1", ["- 2", "- 3"]],
+  ["lines are added at the end", "1", "1\n2\n3", ["+ 2", "+ 3"]],
+  ["all lines are removed", "1\n2", "", ["- 1", "- 2", "+ "]],
+  ["an empty cell gets text", "", "1\n2", ["+ 1", "+ 2"]],
+  ["a line is changed", "1\n2\n3", "1\n4\n3", ["- 2", "+ 4"]],
+  ["an empty line is added at the end", "1", "1\n", ["+ "]],
+])("the difference shows only changed lines when %s", async (_, oldText, newText, expected) => {
   const { view, node } = notebook([cell("a", oldText)]);
   view.show([proposal({ oldText, newText })]);
   await drawn();
@@ -211,9 +211,9 @@ test.each([
 });
 
 test.each([
-  ["the user changed it since", cell("a", "mine"), /You changed this cell/],
-  ["it is read-only", cell("a", "x = 1\ny = 2", { editable: false }), /read-only/],
-])("a change cannot be accepted where %s, but rejected", async (_, one, why) => {
+  ["the user has changed the cell", cell("a", "mine"), /You changed this cell/],
+  ["the cell is read-only", cell("a", "x = 1\ny = 2", { editable: false }), /read-only/],
+])("a change can only be rejected when %s", async (_, one, why) => {
   const { view, node } = notebook([one]);
   const obstacles: string[] = [];
   const proposed = proposal({ placed: (one) => void obstacles.push(one?.obstacle ?? "nowhere") });
@@ -227,7 +227,7 @@ test.each([
   view.show([]);
 });
 
-test("the difference follows what the user types, who can take it back and accept", async () => {
+test("the difference follows the user's typing, and undoing it allows Accept", async () => {
   const one = cell("a", "x = 1\ny = 2");
   const { view, node } = notebook([one]);
   const obstacles: string[] = [];
@@ -244,7 +244,7 @@ test("the difference follows what the user types, who can take it back and accep
 });
 
 test.each(["replace", "insert"])(
-  "a %s of a cell that is deleted goes with it, and comes back with it",
+  "a proposed %s is hidden while its cell is deleted, and returns with it",
   async (action) => {
     const [one, two] = [cell("a", "x = 1\ny = 2"), cell("b", "1")];
     const { view, content, cellsChanged } = notebook([one, two]);
@@ -266,12 +266,12 @@ test.each(["replace", "insert"])(
 );
 
 test.each([
-  ["its path", {}, "fit.ipynb", true],
-  ["a path that it had before it was renamed", {}, "new.ipynb", true],
-  ["its cell, where it was renamed before this page knew it", { notebook: "old.ipynb" }, "fit.ipynb", true],
-  ["another notebook that is open, with cells of the same ids", { notebook: "copy.ipynb" }, "fit.ipynb", false],
-  ["no cell of it", { notebook: "old.ipynb", cellId: "z" }, "fit.ipynb", false],
-])("a proposal belongs to the notebook by %s", (_, more, renamed, isHere) => {
+  ["by its path", {}, "fit.ipynb", true],
+  ["by a path from before a rename", {}, "new.ipynb", true],
+  ["by its cell when the path is unknown", { notebook: "old.ipynb" }, "fit.ipynb", true],
+  ["not by cell id when the path is another open notebook's", { notebook: "copy.ipynb" }, "fit.ipynb", false],
+  ["not without a matching cell", { notebook: "old.ipynb", cellId: "z" }, "fit.ipynb", false],
+])("a proposal is matched to the notebook: %s", (_, more, renamed, isHere) => {
   const { view, rename } = notebook([cell("a", "x = 1")], "fit.ipynb", ["fit.ipynb", "copy.ipynb"]);
   rename(renamed);
   view.show([proposal(more)]);
@@ -279,13 +279,13 @@ test.each([
   view.show([]);
 });
 
-test("an id that two cells have is shown in neither", () => {
+test("a proposal for an id that two cells have is not shown", () => {
   const { view, node } = notebook([cell("a", "1"), cell("a", "2")]);
   view.show([proposal()]);
   expect([view.isEmpty, marks(node)]).toEqual([true, []]);
 });
 
-test("accepted to be run, it runs when that very change has come, once; the old outputs are grey until then", async () => {
+test("accept and run runs the cell once, after that edit is made", async () => {
   const one = cell("a", "x = 1\ny = 2", { outputs: 1 });
   const { view, runs } = notebook([one]);
   const proposed = proposal();
@@ -303,7 +303,7 @@ test("accepted to be run, it runs when that very change has come, once; the old 
   expect(one.node.className).toEqual("");
 });
 
-test("one bar goes through all changes, says which is meant, and answers all at once", async () => {
+test("one bar steps through all changes, counts them and accepts all", async () => {
   const [one, two] = [cell("a", "x"), cell("b", "x")];
   const { view, node } = notebook([one, two, cell("c", "z")]);
   const first = proposal({ oldText: "x", newText: "w" });
@@ -340,7 +340,7 @@ test("one bar goes through all changes, says which is meant, and answers all at 
   await eventually(() => expect(node.querySelectorAll("[class*=agentnb]")).toHaveLength(0));
 });
 
-test("fifteen changed cells have at most 34 buttons; one alone has no bar over the notebook", async () => {
+test("fifteen changes have at most 34 buttons; one has no notebook bar", async () => {
   const cells = Array.from({ length: 15 }, (_, at) => cell(`c${at}`, "x"));
   const { view, node } = notebook(cells);
   const all = cells.map(({ model }) => proposal({ id: model.id, cellId: model.id, oldText: "x", newText: "y" }));
@@ -351,7 +351,7 @@ test("fifteen changed cells have at most 34 buttons; one alone has no bar over t
   view.show([]);
 });
 
-test("of two proposals for a cell the one for the cell itself is answered first, whichever came first", async () => {
+test("a proposal for the cell itself is answered before one below it", async () => {
   const a = cell("a", "x = 1\ny = 2");
   const { view, content } = notebook([a]);
   Object.assign(content, { activeCell: a });
@@ -363,7 +363,7 @@ test("of two proposals for a cell the one for the cell itself is answered first,
   expect([own.answers, below.answers]).toEqual([["accept"], []]);
 });
 
-test("in a notebook of 5,000 cells each is looked at once for a list of proposals, however long that is", () => {
+test("each of 5,000 cells is read at most twice for a list of proposals", () => {
   let reads = 0;
   const few = [cell("a", "x = 1")];
   const many = Array.from({ length: 5_000 }, (_, index) => {

@@ -52,7 +52,7 @@ function world(...answers: (Partial<Verification> | Error)[]) {
 
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-test("a verification is followed to its end, with the text that the page has", async () => {
+test("follows a verification to its end with the page's text", async () => {
   const { verifier, requests, states } = world(running(0, 1), running(1, 2), ended({ ok: true }));
   await verifier.begin();
   expect(states).toEqual(["running 0", "running 0", "running 1", "ended 0"]);
@@ -65,14 +65,14 @@ test("a verification is followed to its end, with the text that the page has", a
   expect(verifier.state.ok).toBe(true);
 });
 
-test("a text that no message takes is read by the kernel", async () => {
+test("lets the kernel read a notebook that is too long for a message", async () => {
   const { verifier, requests, notebook } = world(ended({ ok: true }));
   notebook.text = "x".repeat(LONGEST_TEXT + 1);
   await verifier.begin();
   expect(requests[0]?.[1].text).toBe("");
 });
 
-test("it belongs to the code that it began with, and holds again once that is back", async () => {
+test("a result is stale while the code differs from the verified code", async () => {
   const { verifier, notebook } = world(ended({ ok: true }));
   const done = verifier.begin();
   notebook.code = "x = 2";
@@ -82,7 +82,7 @@ test("it belongs to the code that it began with, and holds again once that is ba
   expect(verifier.isStale).toBe(false);
 });
 
-test("once stopped, what was known before is shown, and what the kernel says of it later is not", async () => {
+test("stopping restores the previous result, marked stale", async () => {
   const { verifier, requests, notebook, ask } = world(ended({ ok: true }), running(1, 2));
   verifier.connected(ask);
   await settled();
@@ -95,7 +95,7 @@ test("once stopped, what was known before is shown, and what the kernel says of 
   expect(requests.at(-1)?.[0]).toBe("verify/stop");
 });
 
-test("when the kernel goes, a running one is over and a finished one stays", async () => {
+test("losing the kernel ends a running verification and keeps the result", async () => {
   const { verifier, ask } = world(ended({ ok: true }), running(1, 2));
   verifier.connected(ask);
   await settled();
@@ -106,7 +106,7 @@ test("when the kernel goes, a running one is over and a finished one stays", asy
   expect(verifier.state).toMatchObject({ status: "ended", ok: true });
 });
 
-test("what another window verifies is shown while it runs and once it is done", async () => {
+test("shows a verification of another window while it runs and after", async () => {
   const { verifier, states, requests, notebook, ask } = world(NONE, running(1, 2), ended({ ok: true }));
   verifier.connected(ask);
   await settled();
@@ -117,7 +117,7 @@ test("what another window verifies is shown while it runs and once it is done", 
   expect(verifier.isStale).toBe(true);
 });
 
-test("what a turn verified is taken; it is stale where the kernel says so", async () => {
+test("takes over a turn's result, stale if the kernel reports so", async () => {
   const { verifier, ask } = world(ended({ findings: [FINDING], isStale: true }));
   verifier.connected(ask);
   await settled();
@@ -125,7 +125,7 @@ test("what a turn verified is taken; it is stale where the kernel says so", asyn
   expect(verifier.isStale).toBe(true);
 });
 
-test("the agent gets what was found below its own words, and its next turn is verified", async () => {
+test("the agent gets the findings, and its next turn is verified", async () => {
   const { verifier, requests, sent } = world(
     ended({ findings: [FINDING], task: "Found: z" }),
     ended({ ok: true, time: 8 }),
@@ -144,7 +144,7 @@ test("the agent gets what was found below its own words, and its next turn is ve
   expect(requests.map(([method]) => method)).toEqual(["verify/begin", "verify/state", "verify/begin", "verify/state"]);
 });
 
-test("why it cannot be done is said, without the plug-in too", async () => {
+test("shows the error, also when the verify plug-in is off", async () => {
   const off = Object.assign(new Error("There is no method"), { code: -32601 });
   const { verifier } = world(new Error("Save it under a name first."), off);
   await verifier.begin();

@@ -2,28 +2,28 @@ import { describe, expect, test } from "vitest";
 import { openFile, placesOf } from "../../src/lab/workspace-files";
 
 test.each<[string, string | undefined, string | undefined, string[]]>([
-  ["the server's folder is the workspace's", "file:///srv/w", "/srv/w", ["src/a.py", "sub/src/a.py"]],
-  ["the workspace is below it", "file:///srv/w/sub", "/srv/w/", ["sub/src/a.py"]],
-  ["the workspace is another one below it", "file:///srv/w/other", "/srv/w", ["other/src/a.py", "sub/src/a.py"]],
+  ["the workspace is the server's folder", "file:///srv/w", "/srv/w", ["src/a.py", "sub/src/a.py"]],
+  ["the workspace is below the server's folder", "file:///srv/w/sub", "/srv/w/", ["sub/src/a.py"]],
+  ["the workspace is a sibling folder", "file:///srv/w/other", "/srv/w", ["other/src/a.py", "sub/src/a.py"]],
   ["the workspace is elsewhere", "file:///tmp/w", "/srv/w", ["sub/src/a.py"]],
-  ["a folder begins with the same letters", "file:///srv/work", "/srv/w", ["sub/src/a.py"]],
-  ["the server's is in the home folder", "file:///home/ada/my%20work/x", "~/my work", ["x/src/a.py", "sub/src/a.py"]],
-  ["the workspace is not said", undefined, "/srv/w", ["sub/src/a.py"]],
-  ["the server's is not said", "file:///srv/w", undefined, ["sub/src/a.py"]],
-  ["the workspace makes no sense", "file:///%E0%A4%A", "/srv/w", ["sub/src/a.py"]],
-])("a file is looked for where it is likeliest: %s", (_, workspace, serverRoot, expected) => {
+  ["the workspace's name starts with the server folder's", "file:///srv/work", "/srv/w", ["sub/src/a.py"]],
+  ["the server's folder is below ~", "file:///home/ada/my%20work/x", "~/my work", ["x/src/a.py", "sub/src/a.py"]],
+  ["the workspace is unknown", undefined, "/srv/w", ["sub/src/a.py"]],
+  ["the server's folder is unknown", "file:///srv/w", undefined, ["sub/src/a.py"]],
+  ["the workspace is an invalid address", "file:///%E0%A4%A", "/srv/w", ["sub/src/a.py"]],
+])("searches the likeliest places for a file first: %s", (_, workspace, serverRoot, expected) => {
   expect(placesOf("src/a.py", workspace, "sub/fit.ipynb", serverRoot)).toEqual(expected);
 });
 
-test("a file beside a notebook at the top is at the top", () => {
+test("finds a file next to a top-level notebook at the top level", () => {
   expect(placesOf("a.py", undefined, "fit.ipynb", undefined)).toEqual(["a.py"]);
 });
 
 test.each<[string, string | undefined, string[]]>([
-  ["below the server's folder", "/srv/w", ["lib/a b.py"]],
-  ["elsewhere", "/home/ada", []],
-  ["who knows where", undefined, []],
-])("a whole path is looked for below the server's folder only: %s", (_, serverRoot, expected) => {
+  ["a path in it", "/srv/w", ["lib/a b.py"]],
+  ["a path outside", "/home/ada", []],
+  ["an unknown server folder", undefined, []],
+])("searches an absolute path only in the server's folder: %s", (_, serverRoot, expected) => {
   expect(placesOf("/srv/w/lib/a b.py", "file:///srv/w/sub", "sub/fit.ipynb", serverRoot)).toEqual(expected);
 });
 
@@ -43,13 +43,13 @@ describe("opening a file", () => {
   }
 
   test.each<[string, object | undefined, object | undefined, RegExp]>([
-    ["the kernel's, too", file, { size: 5, modified: modified - 300 }, /^docmanager:open a\.py$/],
-    ["another one by its size", file, { size: 6, modified }, /on the kernel's machine/],
-    ["another one by its time", file, { size: 5, modified: modified - 60_000 }, /on the kernel's machine/],
-    ["one of which the kernel says nothing", file, undefined, /^docmanager:open/],
-    ["one whose server tells no time", { size: 5 }, { size: 5, modified }, /^docmanager:open/],
-    ["none", undefined, { size: 5, modified }, /outside the server's folder, on another machine, or missing/],
-  ])("where the server has %s", async (_, model, there, expected) => {
+    ["the same file", file, { size: 5, modified: modified - 300 }, /^docmanager:open a\.py$/],
+    ["a file of another size", file, { size: 6, modified }, /on the kernel's machine/],
+    ["a file with another time", file, { size: 5, modified: modified - 60_000 }, /on the kernel's machine/],
+    ["a file that the kernel does not describe", file, undefined, /^docmanager:open/],
+    ["a file without a time", { size: 5 }, { size: 5, modified }, /^docmanager:open/],
+    ["no file", undefined, { size: 5, modified }, /outside the server's folder, on another machine, or missing/],
+  ])("opens the file or explains the problem when the server has %s", async (_, model, there, expected) => {
     expect(await opening(model, there)).toEqual([expect.stringMatching(expected)]);
   });
 });

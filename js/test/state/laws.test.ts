@@ -20,7 +20,7 @@ function cuts(text: string): string[][] {
   );
 }
 
-test("any cutting of a stream gives the same text, and leaves its neighbours alone", () => {
+test("deltas split anywhere give the same text and keep other parts", () => {
   const text = "Hé, 👩‍💻!";
   const before: ResponsePart = { kind: "reasoning", id: "p1", content: "hm" };
   const after: ResponsePart = { kind: "markdown", id: "p3", content: "." };
@@ -39,7 +39,7 @@ test("any cutting of a stream gives the same text, and leaves its neighbours alo
   }
 });
 
-test("an action that is named like a method of objects changes nothing", () => {
+test("an action named after an object method changes nothing", () => {
   const action = { type: "constructor" } as unknown as Action;
   const chat = running([]);
   const root = { agents: [] };
@@ -73,7 +73,7 @@ describe("same", () => {
   });
 });
 
-test("a change that changes nothing is the very same, one that takes away leaves no trace", () => {
+test("changed() returns the same object if nothing changes, omits undefined", () => {
   const object: { a?: number; b: readonly number[] } = { a: 1, b: [2] };
   expect(changed(object, { a: 1, b: [2] })).toBe(object);
   expect(changed(object, { a: 3 }).b).toBe(object.b);

@@ -19,7 +19,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-test("parts made from each other in any order are found and counted as in plain arrays", () => {
+test("parts are found and counted as in plain arrays after any edits", () => {
   const random = numbers(7);
   const versions: (readonly ResponsePart[])[] = [[]];
   for (let step = 0; step < 3000; step++) {
@@ -71,6 +71,6 @@ function looksOfOneCall(before: number): number {
   return looks;
 }
 
-test("a tool call looks at none of those before it, however many there are", () => {
+test("a tool call reads none of the earlier parts, however many there are", () => {
   expect([looksOfOneCall(100), looksOfOneCall(4000)]).toEqual([0, 0]);
 });
