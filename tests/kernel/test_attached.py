@@ -78,7 +78,7 @@ def test_page_is_attached_from_initialize_until_its_comm_closes(kernel: RunningK
     assert "no front end is attached" in reason.values[0]
 
 
-def test_agent_reads_unsaved_notebook_contents_from_the_page(kernel: RunningKernel, model: str) -> None:
+def test_agent_reads_the_notebook_as_the_page_has_it(kernel: RunningKernel, model: str) -> None:
     """Unsaved contents win, whole or by line; saved or other notebooks are read from disk."""
     path = kernel.folder / "fit.ipynb"
     made = new_notebook(cells=[new_code_cell("saved", id="a")])
