@@ -150,11 +150,7 @@ class Permissions:
         lost = await self._unrestorable(request)
         question = self._put(self.kernel_calls.question_card(turn, request), request, verdict, lost)
         self.kernel_calls.waits(question)
-        try:
-            answer = await self._settle(question)
-        except asyncio.CancelledError:
-            self._withdraw(question)
-            raise
+        answer = await self._settle(question)
         if answer is None or not answer.approved:
             reason = getattr(self._channels.tool_call(question.call_id), "reason_message", None)
             raise PermissionDenied(f"{request.title}: {reason if isinstance(reason, str) else 'the user denied it.'}")
@@ -250,11 +246,10 @@ class Permissions:
 
     def _withdraw(self, question: PendingPermission) -> None:
         """Withdraw *question*: its caller has cancelled the call, or is gone."""
-        if self._waiting.pop(question.call_id, None) is None:
-            return
+        self._waiting.pop(question.call_id, None)
         if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
             self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
-        self._policy.record(question.request, question.verdict, outcome="deny", by="end")
+            self._policy.record(question.request, question.verdict, outcome="deny", by="end")
 
     def _request_of(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:
         """Returns the agent's request in *call*; if that is vague, with the subjects of its unfinished tool calls."""
@@ -309,6 +304,13 @@ class Permissions:
 
     async def _settle(self, question: PendingPermission) -> ChosenOption | None:
         """Get the answer to *question*: the policy's or the user's."""
+        try:
+            return await self._answer_to(question)
+        except asyncio.CancelledError:
+            self._withdraw(question)
+            raise
+
+    async def _answer_to(self, question: PendingPermission) -> ChosenOption | None:
         await self._try_at_once(question)
         if self._channels.is_active(question.turn_id):
             self._channels.dispatch(replace(question.ready, tool_call_id=question.call_id))

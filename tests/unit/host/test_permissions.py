@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -812,3 +813,19 @@ def test_approval_does_not_cover_a_file_saved_after_the_card(host: Host, work: P
     talk.answer(second, "reject")
     assert "code" in talk.done(turn)[0]
     assert path.read_text() == "my words"
+
+
+def test_withdrawn_request_leaves_no_question(host: Host, work: Path, tmp_path: Path) -> None:
+    """A change of the freedom during the same turn then has nothing to answer."""
+    os.mkfifo(work / "go")
+    talk = Talk(host, work, script="withdraws")
+    turn = talk.session.prompt("ask, and withdraw")
+    talk.questions(1)
+    (work / "go").write_bytes(b"")
+    talk.until(lambda: turn.text or None)
+    assert talk.open == []
+    talk.session.permissions = "allow"
+    turn.cancel()
+    assert turn.wait(PATIENCE).state == "cancelled"
+    lines = (tmp_path / "data/audit.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["by"] for line in lines][:1] == ["end"]
