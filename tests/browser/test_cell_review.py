@@ -189,6 +189,8 @@ def test_proposal_for_changed_or_deleted_cell_cannot_be_allowed(lab: Lab, kernel
     card = side.chat.locator(".permission")
     expect(card).to_contain_text("The cell is no longer in the notebook.", timeout=PATIENCE_MS)
     expect(allow).to_have_count(0)
+    lab.expect_idle()
+    expect(lab.panel.locator(".jp-CodeCell")).to_have_count(1)
     lab.command("notebook:undo-cell-action")
     expect(card).to_have_count(0)
     lab.cell(1).focus()
