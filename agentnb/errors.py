@@ -309,8 +309,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         "Did you mean 'allow'? "
     """
     hint = ""
-    for close in difflib.get_close_matches(name, known, n=1):
-        hint = f"Did you mean {close!r}? "
+    if close := difflib.get_close_matches(name, known, n=1):
+        hint = f"Did you mean {close[0]!r}? "
     return hint
 
 

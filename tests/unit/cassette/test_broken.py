@@ -46,8 +46,9 @@ def test_truncated_cassette_is_reported_with_its_line(path: Path) -> None:
     assert broken(path).startswith(f"{path}:{half.count(10) + 1}: the line is truncated.")
     for end in range(0, len(data) - 1, 7):
         path.write_bytes(data[:end])
-        message = broken(path).removeprefix(f"{path}:")
-        assert str(path) not in message
+        message = broken(path)
+        assert message.startswith(f"{path}:")
+        message = message.removeprefix(f"{path}:")  # the folder's name has words of the test's
         assert "truncated" in message or "empty" in message or "no cassette" in message
 
 
