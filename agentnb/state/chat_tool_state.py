@@ -44,8 +44,8 @@ class Answerer(Wire, frozen=True, kw_only=True):
             the turn or the session), ``"rule"`` (of the user or the project), ``"mode"`` (the session's permissions),
             ``"freedom"`` (Edit or Auto), ``"preview"`` (Auto, as the preview was harmless), ``"reading"`` (inside the
             workspace it needs no permission), ``"bypass"``, ``"review"`` (``cell_review``) and ``"headless"`` (settings
-            of the user), ``"nobody"`` (no front end could be asked) or ``"cancelled"`` (the turn ended before an
-            answer).
+            of the user), ``"nobody"`` (no front end could be asked), ``"cancelled"`` (the turn ended before an
+            answer) or ``"withdrawn"`` (the agent's request was, before an answer).
         client_id: The client, if ``kind`` is ``"client"``.
         name: The client's name, if it is connected from elsewhere.
     """

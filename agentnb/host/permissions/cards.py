@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -228,14 +228,14 @@ def answered(
     )
 
 
-def unanswered(turn_id: str, call_id: str) -> ChatToolCallConfirmed:
-    """The action for a question that gets no answer, since the turn is over."""
+def unanswered(turn_id: str, call_id: str, why: Literal["cancelled", "withdrawn"]) -> ChatToolCallConfirmed:
+    """The action for a question that gets no answer: the turn is over, or the agent has withdrawn it."""
     return ChatToolCallConfirmed(
         turn_id=turn_id,
         tool_call_id=call_id,
         approved=False,
         reason="skipped",
-        answered_by=Answerer(kind="cancelled"),
+        answered_by=Answerer(kind=why),
         time=now_ms(),
     )
 

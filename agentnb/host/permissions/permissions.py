@@ -207,7 +207,7 @@ class Permissions:
         self._waiting.clear()
         for question in waiting:
             if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
-                self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
+                self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id, "cancelled"))
             if not question.answer.done():
                 self._policy.record(question.request, question.verdict, outcome="deny", by="end")
                 question.answer.set_result(None)
@@ -248,7 +248,7 @@ class Permissions:
         """Withdraw *question*: its caller has cancelled the call, or is gone."""
         self._waiting.pop(question.call_id, None)
         if isinstance(self._channels.tool_call(question.call_id), ToolCallPendingConfirmationState):
-            self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id))
+            self._channels.dispatch(cards.unanswered(question.turn_id, question.call_id, "withdrawn"))
             self._policy.record(question.request, question.verdict, outcome="deny", by="end")
 
     def _request_of(self, call: ToolCallState, title: str, before: ToolCallState | None) -> PolicyRequest:

@@ -19,10 +19,16 @@ export function isChosen(by: Answerer | undefined): boolean {
   return by === undefined || by.kind === "client" || by.kind === "python";
 }
 
+/** True if the request ended before an answer. */
+export function isUnanswered(by: Answerer | undefined): boolean {
+  return by?.kind === "cancelled" || by?.kind === "withdrawn";
+}
+
 /** Returns the decision, and who made it. */
 export function verdict(isAllowed: boolean, by: Answerer | undefined): string {
   const answer = isAllowed ? "Allowed" : "Denied";
   if (by?.kind === "cancelled") return "Not answered: the turn ended first";
+  if (by?.kind === "withdrawn") return "Not answered: the agent withdrew its request";
   if (by?.kind === "nobody") return `${answer} automatically: no one could be asked`;
   if (by?.kind === "review") return `${answer}: you review cell edits afterwards`;
   if (by?.kind === "reading") return `${answer}: reading in the workspace needs no permission`;

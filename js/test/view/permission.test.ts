@@ -99,6 +99,10 @@ describe("who answered", () => {
     [{ ...NO, answeredBy: { kind: "nobody" } }, "Denied automatically: no one could be asked"],
     [{ ...NO, answeredBy: { kind: "somebodyNew" } }, "Denied"],
     [{ approved: false, reason: "skipped", answeredBy: { kind: "cancelled" } }, "Not answered: the turn ended first"],
+    [
+      { approved: false, reason: "skipped", answeredBy: { kind: "withdrawn" } },
+      "Not answered: the agent withdrew its request",
+    ],
     [{ approved: true, selectedOptionId: "once", answeredBy: { kind: "answer" } }, "Allowed by an earlier answer"],
     [{ approved: true, answeredBy: { kind: "mode" } }, "Allowed by the permissions setting"],
     [{ approved: true, answeredBy: { kind: "preview" } }, "Allowed at once: its preview was harmless"],

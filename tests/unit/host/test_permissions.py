@@ -824,6 +824,7 @@ def test_withdrawn_request_leaves_no_question(host: Host, work: Path, tmp_path: 
     (work / "go").write_bytes(b"")
     talk.until(lambda: turn.text or None)
     assert talk.open == []
+    assert answerers(turn) == [Answerer(kind="withdrawn")]
     talk.session.permissions = "allow"
     turn.cancel()
     assert turn.wait(PATIENCE).state == "cancelled"

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { table } from "../../state/object";
 import type { ConfirmationOption, ToolCallCancelledState, ToolCallState, ToolContent } from "../../state/types.gen";
-import { isChosen, verdict, whyNot } from "../answered-by";
+import { isChosen, isUnanswered, verdict, whyNot } from "../answered-by";
 import { usePlace, useView } from "../context";
 import { Button, coded, TextButton } from "../controls";
 import { RunTime } from "../elapsed";
@@ -163,7 +163,7 @@ function Decision({ turnId, call }: Props) {
   const why = call.status === "cancelled" ? whyNot(textOf(call.reasonMessage)) : "";
   const isConfirmedByUser = "confirmed" in call && call.confirmed === "user-action";
   const by = "answeredBy" in call ? call.answeredBy : undefined;
-  const unanswered = by?.kind === "cancelled";
+  const unanswered = isUnanswered(by);
   if (!option && !denied && !isConfirmedByUser && !unanswered) return null;
   const allowed = !denied && !unanswered;
   const chosen = option && isChosen(by) && !isPlain(option) ? line(option.label, 80) : "";
