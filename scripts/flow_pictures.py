@@ -295,6 +295,7 @@ class Flows:
         ]
         self.ask(*(step for each in steps for step in ({"start": each}, {"end": 1})), message="Show the means")
         self.ended()
+        expect(self.lab.panel.locator(".agentnb-cell-bar[data-armed=true]")).to_have_count(2, timeout=PATIENCE_MS)
         self.lab.panel.get_by_role("button", name="Keep all").click()
         mark = self.lab.panel.locator(".agentnb-author").first
         expect(mark).to_be_visible(timeout=PATIENCE_MS)
@@ -321,7 +322,7 @@ class Flows:
         """A verification that finds something, one that passes, and one that is stale."""
         mark = self.lab.panel.locator(".jp-NotebookPanel-toolbar .agentnb-verify-main")
         mark.click()
-        expect(mark).to_contain_text("would fail", timeout=PATIENCE_MS)
+        expect(mark).to_contain_text("(1 of ", timeout=PATIENCE_MS)
         self.take("20-verify-finding")
         self.lab.open_too("verified.ipynb", notebook("x = 40", "x + 2", kernel="python3"))
         self.side.expect_chat()
