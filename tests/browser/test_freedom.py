@@ -15,7 +15,7 @@ from tests.browser.side import Side
 
 def look(lab: Lab, side: Side, name: str, show: Callable[[], object]) -> None:
     """Takes pictures after *show*, light and narrow, dark and wide; checks both with axe."""
-    for width, theme in ((1_200, "Dark"), (420, "Light")):
+    for width, theme in ((1_200, "Dark"), (300, "Light")):
         lab.page.set_viewport_size({"width": 1_900, "height": 1_000})
         lab.page.keyboard.press("Escape")
         side.resize(width)
@@ -72,6 +72,7 @@ def custom_has_the_settings_behind_it_and_full_trust_behind_a_confirmation(lab: 
     panel.get_by_role("button", name="Add").click()
     panel.get_by_role("button", name="Remove data/**").wait_for(timeout=PATIENCE_MS)
     look(lab, side, "custom", side.custom)
+    assert panel.evaluate("(panel) => panel.scrollWidth <= panel.clientWidth"), "a narrow panel fits"
     panel.get_by_role("button", name="Trust this agent fully…").click()
     expect(side.freedom).to_have_text("Custom")
     panel.get_by_role("group", name="Confirm full trust").get_by_role("button", name="Trust fully").click()
