@@ -295,7 +295,8 @@ class Flows:
         ]
         self.ask(*(step for each in steps for step in ({"start": each}, {"end": 1})), message="Show the means")
         self.ended()
-        expect(self.lab.panel.locator(".agentnb-cell-bar[data-armed=true]")).to_have_count(2, timeout=PATIENCE_MS)
+        expect(self.lab.panel.locator(".agentnb-cell-bar").nth(1)).to_be_visible(timeout=PATIENCE_MS)
+        expect(self.lab.panel.locator(".agentnb-cell-bar[data-armed=false]")).to_have_count(0)  # they take no press yet
         self.lab.panel.get_by_role("button", name="Keep all").click()
         mark = self.lab.panel.locator(".agentnb-author").first
         expect(mark).to_be_visible(timeout=PATIENCE_MS)
