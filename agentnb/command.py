@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentnb.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -75,3 +78,11 @@ def complain(message: str) -> int:
     """Say on stderr why a command failed; its exit code."""
     print(f"agentnb: {message}", file=sys.stderr)
     return FAILED
+
+
+def words_of(line: str) -> list[str]:
+    """Returns the words of *line* as a shell splits them: a path with blanks is in quotes."""
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{line} cannot be split into words: {error}.", hint="Put a path in double quotes.") from None

@@ -14,7 +14,7 @@ from agentnb.agent.catalog import AgentSpec
 from agentnb.agent.catalog import why_not as why_not_agent
 from agentnb.agent.confinement import Confine, Network, narrower, required_network
 from agentnb.agent.mcp import McpServer, mcp_servers, together
-from agentnb.errors import PolicyError
+from agentnb.errors import PolicyError, UsageError
 from agentnb.ids import new_id
 from agentnb.policy.keys import Mode
 from agentnb.policy.store import PolicyFiles
@@ -163,11 +163,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
     @property
-    def key(self) -> bytes:
+    def key(self) -> str:
         """A key that is equal only for equal configurations; it holds secrets and stays in memory."""
         folders = [str(folder) for folder in (self.cwd, *self.directories)]
         own = [sorted(self.env.items()), self.components, folders, self.kernel, self.network, self.apart]
-        return msgspec.json.encode([self.spec, *own, [*map(_component_key, self.chain)]])
+        return repr([self.spec, *own, [*map(_component_key, self.chain)]])
 
     @property
     def confine(self) -> Confine | None:
@@ -189,6 +189,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def bare(self) -> Configuration:
         """The configuration without components and additional folders."""
         return Configuration(spec=self.spec, cwd=self.cwd, env=self.env, network=self.network)
+
+
+def _check_name(folder: Path) -> None:
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        message = f"The name of the folder {str(folder)!r} is not UTF-8: no message to an agent can contain it."
+        raise UsageError(message, hint="Rename the folder, or work in another one.") from None
 
 
 def _component_key(component: Any) -> str:
@@ -219,6 +227,8 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def configuration(self, environment: Environment) -> Configuration:
         """Returns the configuration to start the agent with, as far as the site's policy allows it."""
+        for folder in (self.cwd, *self.directories):
+            _check_name(folder)
         configuration = Configuration(
             spec=self.spec,
             cwd=self.cwd,

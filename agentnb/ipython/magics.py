@@ -197,7 +197,7 @@ class AgentMagics(Magics):
         NAME is the current tab by default.
         """
         imported("agentnb.api.start", "agentnb.ipython.manage")
-        from agentnb.ipython.manage import ALONE, NEEDED, OTHER_WORDS, commands
+        from agentnb.ipython.manage import ALONE, COMMANDS, NEEDED, OTHER_WORDS, commands
 
         command, _, rest = line.strip().partition(" ")
         if not command:
@@ -217,7 +217,8 @@ class AgentMagics(Magics):
         if command in NEEDED and not rest.strip():
             what, hint = NEEDED[command]
             raise UsageError(f"%agents {command} needs {what}.", hint=hint)
-        return action(self.tabs, rest.strip().strip("\"'"))
+        words = rest.strip()
+        return action(self.tabs, words.strip("\"'") if command in COMMANDS else words)
 
     def show(self, turn: Turn) -> None:
         """Display *turn* where it is the value of a cell, unless that cell has shown it already."""

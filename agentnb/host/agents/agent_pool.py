@@ -71,11 +71,11 @@ class AgentPool:
         self._loop = loop
         self._environment = environment
         self._warm_seconds = warm_seconds
-        self._launches: dict[bytes, asyncio.Task[Agent]] = {}
+        self._launches: dict[str, asyncio.Task[Agent]] = {}
         self._stops: set[asyncio.Task[None]] = set()
-        self._users: dict[bytes, set[str]] = {}
-        self._early: dict[bytes, Configuration] = {}
-        self._backoffs: dict[bytes, Backoff] = {}
+        self._users: dict[str, set[str]] = {}
+        self._early: dict[str, Configuration] = {}
+        self._backoffs: dict[str, Backoff] = {}
         self._closed = False
         self._alive: dict[Agent, Configuration] = {}
         self._dead: WeakSet[Agent] = WeakSet()
@@ -219,7 +219,7 @@ class AgentPool:
         await agent.wait_closed()
         self._alive.pop(agent, None)
 
-    async def _drop(self, key: bytes, user: str) -> None:
+    async def _drop(self, key: str, user: str) -> None:
         users = self._users.get(key, set())
         if user not in users:
             return

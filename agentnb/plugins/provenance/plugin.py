@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
-from agentnb.command import Command, Option, complain, write, write_json
+from agentnb.command import Command, Option, complain, words_of, write, write_json
 from agentnb.distribution import manual
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.provenance.requests import REQUESTS
@@ -34,7 +33,7 @@ def _provenance(arguments: argparse.Namespace) -> int:
 def _magic(rest: str) -> Any:
     from agentnb.plugins.provenance.provenance import provenance
 
-    names = shlex.split(rest)
+    names = words_of(rest)
     if len(names) > 1:
         raise UsageError("`%agents provenance` takes a notebook's path.", hint="Without a path: this notebook.")
     return provenance(*names)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, write, write_json
+from agentnb.command import FAILED, MISUSED, OK, Command, Option, complain, words_of, write, write_json
 from agentnb.distribution import manual
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.plugins.verify.agent_tools import TOOLS
@@ -60,7 +59,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _magic(rest: str) -> Any:
     from agentnb.plugins.verify.verify import verify
 
-    words = shlex.split(rest)
+    words = words_of(rest)
     options = [each for each in words if each.startswith("-")]
     names = [each for each in words if not each.startswith("-")]
     if len(names) > 1 or any(each != "--fast" for each in options):

@@ -21,8 +21,9 @@ Models = dict[str, dict[str, Any]]
 
 def saved_models(metadata: Mapping[str, Any]) -> Models:
     """Returns the states of a notebook's widgets that were saved with it, by model id."""
-    widgets = metadata.get("widgets")
-    states = widgets.get(SAVED, {}).get("state") if isinstance(widgets, dict) else None
+    states: Any = metadata
+    for key in ("widgets", SAVED, "state"):
+        states = states.get(key) if isinstance(states, dict) else None
     if not isinstance(states, dict):
         return {}
     return {key: each["state"] for key, each in states.items() if isinstance(each, dict) and "state" in each}
