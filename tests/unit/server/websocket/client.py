@@ -6,9 +6,12 @@ import json
 from contextlib import ExitStack
 from typing import Any
 
+import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from agentnb import Session
+from agentnb.api.settings import policy
+from agentnb.host import current_host
 from agentnb.server.websocket.projection import to_ahp
 
 PATIENCE = 60.0
@@ -76,6 +79,12 @@ class Client:
             raise Failed(answer["error"])
         return answer["result"]
 
+    def failure(self, method: str, **params: Any) -> int:
+        """Sends a request that must fail; returns the error's code."""
+        with pytest.raises(Failed) as failed:
+            self.ask(method, params)
+        return int(failed.value.code)
+
     def snapshot(self, uri: str) -> Any:
         """Subscribes to *uri*; returns its state."""
         return self.ask("subscribe", {"channel": uri})["snapshot"]["state"]
@@ -116,6 +125,11 @@ class Client:
                 return dict(message["params"])
         return dict(self.hear(is_it)["params"])
 
+    def notice(self, method: str) -> Any:
+        """Returns the parameters of the next *method* notification, including kept ones."""
+        kept = [message for message in self.heard if message.get("method") == method]
+        return (kept[0] if kept else self.hear(lambda message: message.get("method") == method))["params"]
+
 
 def session_of(session: Session) -> str:
     """Returns the session's channel, as AHP names it."""
@@ -125,3 +139,19 @@ def session_of(session: Session) -> str:
 def chat_of(session: Session) -> str:
     """Returns the chat's channel, as AHP names it."""
     return to_ahp(f"{session.agent}:/{session.tab_id}/chat")
+
+
+def own_sessions(name: str) -> list[Session]:
+    """Returns the conversations of the files that the client *name* changes."""
+    conversations = current_host().conversations.values()
+    return [Session(each) for each in conversations if each.spec.name == f"remote-{name}"]
+
+
+def own_session(name: str) -> Session:
+    (session,) = own_sessions(name)
+    return session
+
+
+def decisions(session: Session | None = None) -> list[Any]:
+    """Returns the latest decisions, as `%agents policy` lists them."""
+    return list(policy(session, last=50).records)

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentnb import Server, Session
-from agentnb.host import current_host
-from agentnb.server.service import Service
 from tests.unit.server.websocket.attached_page import AttachedPage
-from tests.unit.server.websocket.client import USER, chat_of, session_of
+from tests.unit.server.websocket.client import USER, chat_of, own_session, session_of
 from tests.unit.server.websocket.conftest import Connect
 from tests.unit.server.websocket.typescript_client import Peer, make_bundle, states
 
@@ -84,7 +82,7 @@ def test_page_python_and_typescript_client_prompt_at_once(
 ) -> None:
     """All prompt at once: every prompt is answered once, and all see the same in the end."""
     chat, ours = chat_of(session), f"{session.agent}:/{session.tab_id}/chat"
-    page = AttachedPage(lambda send: Service(current_host(), send))
+    page = AttachedPage()
     page.follow(ours)
     peer.do("connect", url=server.url, id="theirs", versions=["1.0.0"], uris=[chat])
     prompts = []
@@ -122,5 +120,4 @@ def test_typescript_client_approves_and_mirrors_a_file_change(
     assert (phone.answer(number), (tmp_path / "a.txt").read_text()) == ({}, "a")
     mirrored, truth = states(peer, host, "ahp-root://", uris[1], without=LATER)
     assert mirrored == truth
-    for each in [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]:
-        Session(each).close()
+    own_session("phone").close()
