@@ -43,13 +43,15 @@ def test_renamed_session_keeps_its_title_when_opened(kernel: MakeHost, tmp_path:
     assert (conversation.session.state.title, titles(page)) == ("Fit", ["Fit"])
 
 
-def test_session_of_another_kernel_can_be_pinned_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
-    """Only its kernel writes the title; that kernel's writes keep the pin and archive marks."""
+def test_open_session_is_pinned_from_another_kernel_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
+    """Nor deleted, here or there: its own kernel writes the title, and keeps the pin and archive marks."""
     first, second = kernel(), kernel("other.ipynb")
     conversation = talk(first, tmp_path, ("a", "b"), title="Fit")
     uri = conversation.session.uri
     flushed(first)
     page = page_of(second)
+    assert "'Fit' is open here. Close it first." in page_of(first).refused("deleteSession", channel=uri)
+    assert "'Fit' is open in another kernel. Continue there" in page.refused("deleteSession", channel=uri)
     assert "'Fit' is open in another kernel. Rename it there." in page.refused("updateSession", channel=uri, title="x")
     page.ask("updateSession", {"channel": uri, "pinned": True, "archived": True})
     first.loop.call(conversation.dispatch, STARTED)

@@ -40,7 +40,14 @@ def test_search_finds_special_characters_literally(kernel: MakeHost, tmp_path: P
 
 def test_list_request_with_invalid_parameters_is_refused(page: Page) -> None:
     """The error names the field; the next request is answered."""
-    wrong = [{"limit": 0}, {"limit": -1}, {"offset": 2**63}, {"since": "today"}, {"until": 1.5}, {"search": 1}]
+    wrong: list[dict[str, object]] = [
+        {"limit": 0},
+        {"limit": -1},
+        {"offset": 2**63},
+        {"since": "today"},
+        {"until": 1.5},
+        {"search": 1},
+    ]
     for params in (*wrong, {"state": "asleep"}):
         error = page.ask("listSessions", params)["error"]
         assert (error["code"], next(iter(params)) in error["message"]) == (-32602, True)
@@ -78,17 +85,6 @@ def test_deleted_session_is_gone_in_every_kernel(kernel: MakeHost, tmp_path: Pat
         for method in ("previewSession", "deleteSession", "resumeSession"):
             error = each.ask(method, {"channel": gone})["error"]
             assert (error["code"], bool(error["message"])) == (-32001, True)
-
-
-def test_open_session_is_not_deleted(kernel: MakeHost, tmp_path: Path) -> None:
-    """Open here or in another kernel; the error says where to close it."""
-    first, second = kernel(), kernel("other.ipynb")
-    uri = talk(first, tmp_path, ("a", "b"), title="Fit").session.uri
-    flushed(first)
-    here, there = page_of(first), page_of(second)
-    assert "'Fit' is open here. Close it first." in here.refused("deleteSession", channel=uri)
-    assert "'Fit' is open in another kernel. Continue there" in there.refused("deleteSession", channel=uri)
-    assert uris(there) == [uri]
 
 
 def test_session_is_deleted_right_after_its_tab_closes(kernel: MakeHost, tmp_path: Path) -> None:

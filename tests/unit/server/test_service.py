@@ -96,7 +96,7 @@ def test_page_lists_and_reopens_earlier_sessions(kernel: MakeHost, tmp_path: Pat
     assert uri in [each["resource"] for each in tabs]
 
 
-def test_long_chat_has_latest_turns_and_fetches_earlier_ones(page: Page, idle: Session) -> None:
+def test_long_chat_has_latest_turns_and_fetches_earlier_ones(page: Page, idle: Session, tmp_path: Path) -> None:
     """In pages, oldest first, until the first turn; of large turns only as many as fit a megabyte."""
     for number in range(75):
         happen(page.host, idle, *turn(number, f"q{number}"))
@@ -113,7 +113,7 @@ def test_long_chat_has_latest_turns_and_fetches_earlier_ones(page: Page, idle: S
     assert fetched(before="t5") == {"turns": ids[:5], "hasMore": False, "earlier": 0, "index": 150}
     assert (fetched(before="t0")["turns"], fetched(limit=10_000)["turns"]) == ([], ids)
     assert "no turn 'x'" in page.refused("fetchTurns", channel=chat, before="x")
-    large = idle_session(page.host, Path.cwd())
+    large = idle_session(page.host, tmp_path)
     for number in range(4):
         happen(page.host, large, *turn(number, f"{number}" * 400_000))
     result = fetched(channel=large.chat.resource, limit=4)

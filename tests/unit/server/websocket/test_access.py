@@ -150,7 +150,7 @@ def test_action_reserved_for_the_host_is_rejected(session: Session, connect: Con
     """Whatever its content; nothing changes."""
     client = connect(None, "me", chat_of(session))
     for kind in ("chat/delta", "session/ready", "chat/turnComplete", "x-agentnb/late", "no/such"):
-        action = {"type": kind, "turnId": "t", "partId": "p", "content": "x", "action": {}}
+        action: dict[str, Any] = {"type": kind, "turnId": "t", "partId": "p", "content": "x", "action": {}}
         seq = client.dispatch(chat_of(session), action)
         envelope = client.hear(lambda message: message.get("method") == "action")["params"]
         assert (envelope["origin"], "rejectionReason" in envelope) == ({"clientId": "me", "clientSeq": seq}, True)
