@@ -173,8 +173,8 @@ def test_new_conversation_uses_folder_and_permission_settings(page: Page, tmp_pa
     assert len(page.host.conversations) == 1
 
 
-def test_new_conversation_reuses_an_empty_one(page: Page, tmp_path: Path) -> None:
-    """One with a draft, other permissions, another folder or a turn does not count as empty."""
+def test_new_conversation_reuses_an_empty_one_of_the_same_agent(page: Page) -> None:
+    """One with a draft, other permissions or other kernel access does not count as empty."""
     first = opened(page).tab_id
     assert opened(page).tab_id == first
     page.say("draft", {"channel": f"eliza:/{first}", "text": "half a se"})
@@ -185,16 +185,24 @@ def test_new_conversation_reuses_an_empty_one(page: Page, tmp_path: Path) -> Non
     assert third.tab_id not in (first, second.tab_id)
     tab = "5a1f3f2e-6a3b-4a58-9f0e-0c1d2e3f4a5b"
     assert (opened(page, tabId=tab).tab_id, opened(page, tabId=tab, kernel="run").tab_id) == (tab, tab)
-    (tmp_path / "there").mkdir()
-    confirmed(page, "changeSetting", {"name": "cwd", "value": str(tmp_path / "there")})
-    there = opened(page)
-    assert there.tab_id not in (first, second.tab_id, third.tab_id, tab)
-    assert opened(page).tab_id == there.tab_id
+
+
+def test_new_conversation_reuses_an_empty_one_only_in_its_folder(page: Page, tmp_path: Path) -> None:
+    """Back in the first folder its empty conversation is reused, until it has a turn."""
+
+    def in_folder(name: str) -> Session:
+        (tmp_path / name).mkdir(exist_ok=True)
+        confirmed(page, "changeSetting", {"name": "cwd", "value": str(tmp_path / name)})
+        return opened(page)
+
+    first, second = in_folder("here").tab_id, in_folder("there").tab_id
+    again = in_folder("here")
+    assert (again.tab_id, second == first) == (first, False)
     started, ended = turn(1, "Go")
-    happen(page.host, there, started)
-    next_one = opened(page)
-    happen(page.host, there, ended)
-    assert (next_one.tab_id == there.tab_id, opened(page).tab_id) == (False, next_one.tab_id)
+    happen(page.host, again, started)
+    third = in_folder("here").tab_id
+    happen(page.host, again, ended)
+    assert (third in (first, second), in_folder("here").tab_id) == (False, third)
 
 
 def test_look_and_agent_order_changes_reach_every_page(page: Page) -> None:

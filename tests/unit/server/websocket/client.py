@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from agentnb import Session
@@ -48,6 +50,14 @@ class Client:
 
     def close(self) -> None:
         self._open.close()
+
+    def end(self) -> tuple[int | None, str]:
+        """Waits until the other side closes the connection; returns the code and the reason."""
+        while True:
+            try:
+                self.socket.recv(timeout=PATIENCE)
+            except ConnectionClosed as closed:
+                return (None, "") if closed.rcvd is None else (closed.rcvd.code, closed.rcvd.reason)
 
     def initialize(self, client_id: str, *uris: str, versions: tuple[str, ...] = VERSIONS) -> dict[str, Any]:
         """Introduces itself and follows *uris*."""
@@ -115,20 +125,20 @@ class Client:
 
     def hear_action(self, kind: str) -> dict[str, Any]:
         """Returns the envelope of the next action of that type, including kept ones."""
+        return self._next(
+            lambda message: message.get("method") == "action" and message["params"]["action"]["type"] == kind
+        )
 
-        def is_it(message: dict[str, Any]) -> bool:
-            return message.get("method") == "action" and message["params"]["action"]["type"] == kind
+    def notice(self, method: str) -> dict[str, Any]:
+        """Returns the parameters of the next *method* notification, including kept ones."""
+        return self._next(lambda message: message.get("method") == method)
 
+    def _next(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         for message in self.heard:
-            if is_it(message):
+            if wanted(message):
                 self.heard.remove(message)
                 return dict(message["params"])
-        return dict(self.hear(is_it)["params"])
-
-    def notice(self, method: str) -> Any:
-        """Returns the parameters of the next *method* notification, including kept ones."""
-        kept = [message for message in self.heard if message.get("method") == method]
-        return (kept[0] if kept else self.hear(lambda message: message.get("method") == method))["params"]
+        return dict(self.hear(wanted)["params"])
 
 
 def session_of(session: Session) -> str:

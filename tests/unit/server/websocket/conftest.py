@@ -72,6 +72,12 @@ def brief_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(current_host().client_files, "idle_seconds", 0)
 
 
+@pytest.fixture
+def nothing_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No output was shown just now, so that a permission request does not wait for its page."""
+    monkeypatch.setattr(current_frontend(), "_shown_at", None)
+
+
 class Impatient:
     """This kernel, served to one client, who must answer a ping within 1.5 seconds."""
 

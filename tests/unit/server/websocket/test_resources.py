@@ -37,11 +37,7 @@ def user(connect: Connect) -> Client:
 
 def answer(user: Client, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
     """Answers the next permission request of a client's conversation; returns it."""
-    added = user.hear(lambda message: message.get("method") == "root/sessionAdded")["params"]["summary"]
-    return answer_in(user, added["resource"].replace("ahp-session", "ahp-chat"), approved=approved, before=before)
-
-
-def answer_in(user: Client, chat: str, *, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
+    chat = user.notice("root/sessionAdded")["summary"]["resource"].replace("ahp-session", "ahp-chat")
     turn = user.snapshot(chat).get("activeTurn") or {"responseParts": []}
     parts = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
     waiting = [call for call in parts if call["status"] == "pending-confirmation"]
@@ -110,6 +106,7 @@ def test_change_denied_by_the_user_is_not_made(phone: Client, user: Client, tmp_
     assert (failed.value.code, path.read_text()) == (-32009, "kept")
 
 
+@pytest.mark.usefixtures("nothing_shown")
 def test_write_is_refused_when_no_user_can_approve(
     server: Server, phone: Client, connect: Connect, tmp_path: Path
 ) -> None:

@@ -111,10 +111,6 @@ def test_mirror_equals_the_host_throughout_a_conversation(
     assert session.turns[2].wait().state == "cancelled"
     check()
 
-    prompt(peer, session, "/fail")
-    peer.do("until", uri=chat, text='"kind":"error"')
-    check()
-
     peer.do("cut")
     session.prompt("/plan 3").wait()
     back = peer.do("reconnect", url=server.url)
@@ -128,23 +124,29 @@ def test_mirror_equals_the_host_throughout_a_conversation(
     assert peer.do("rejections") == []
 
 
-def test_form_is_mirrored_and_stays_with_its_outcome(
+def test_form_and_error_are_mirrored_in_their_turns(
     server: Server, session: Session, host: Client, vscode: Peer
 ) -> None:
-    """Version 0.5 has no input requests in a turn."""
+    """Version 0.5 has neither there. A form stays, with its outcome."""
     of_session, chat = session_of(session), chat_of(session)
     connect_peer(vscode, server, of_session, chat)
+
+    def check() -> None:
+        mirrored, truth = states(vscode, host, of_session, chat)
+        assert mirrored == truth
+
     prompt(vscode, session, "/form")
     state = vscode.do("until", uri=chat, text='"kind":"inputRequest"')
     request = next(part for part in state["activeTurn"]["responseParts"] if part["kind"] == "inputRequest")["request"]
-    mirrored, truth = states(vscode, host, of_session, chat)
-    assert mirrored == truth
+    check()
     vscode.dispatch(chat, "chat/inputCompleted", requestId=request["id"], response="decline")
     session.turns[0].wait()
-    mirrored, truth = states(vscode, host, of_session, chat)
-    assert mirrored == truth
+    check()
     kinds = [part["kind"] for part in vscode.do("state", uri=chat)["turns"][0]["responseParts"]]
     assert "inputRequest" in kinds
+    prompt(vscode, session, "/fail")
+    vscode.do("until", uri=chat, text='"kind":"error"')
+    check()
 
 
 def test_page_python_and_typescript_client_prompt_at_once(
