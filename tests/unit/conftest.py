@@ -65,7 +65,7 @@ FILES_WITH_PROCESSES = {
     "knowledge/test_code_service.py",
     "server/test_agent_sessions_of_page.py",
     "server/test_chat_requests.py",
-    "server/test_frontend_threads.py",
+    "server/test_frontend.py",
     "server/test_history_arrangement.py",
     "server/test_install_requests.py",
     "ipython/test_extension.py",

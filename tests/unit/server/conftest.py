@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent.catalog import find
+from agentnb import Session
 from agentnb.host import Host
-from agentnb.host.conversation import Conversation
+from tests.unit.server.asking_page import Page, idle_session, kernel
+
+__all__ = ["kernel"]
 
 
 @pytest.fixture
@@ -20,6 +22,14 @@ def host() -> Iterator[Host]:
 
 
 @pytest.fixture
-def conversation(host: Host, tmp_path: Path) -> Conversation:
-    """A session without a running agent."""
-    return host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path))
+def page(host: Host) -> Page:
+    """A page that has introduced itself."""
+    page = Page(host)
+    page.ready()
+    return page
+
+
+@pytest.fixture
+def idle(page: Page, tmp_path: Path) -> Session:
+    """A session of the page's host, without a running agent."""
+    return idle_session(page.host, tmp_path)

@@ -1,30 +1,24 @@
-"""Detects if a page is attached, may come back, or is gone, and if the kernel is blocked."""
+"""Detects if a page is attached, may come back, or is gone; a page may send an action again."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from agentnb.server.client import ACTIONS
-from agentnb.server.comm.frontend import ASK_SECONDS, BlockedTime
-from agentnb.server.delivery import GONE_SECONDS, RETURN_SECONDS
-from agentnb.server.request_table import wire_name
 from agentnb.state import SessionTitleChanged
 from agentnb.testing import Events
-from tests.unit.running import run
-from tests.unit.server.manual_loop import ManualLoop
 from tests.unit.server.message_cases import CLIENT, Kernel
 
 OTHER = "another-page"
+GONE_SECONDS, RETURN_SECONDS = 600.0, 60.0
+"""The silence after which a page counts as gone, and that after it has left."""
 
 
 def say(kernel: Kernel, method: str, params: object = None, client: str = CLIENT) -> None:
-    kernel.service.receive(
-        {"jsonrpc": "2.0", "v": 3, "clientId": client, "method": wire_name(method), "params": params or {}, "id": None}
-    )
+    name = method if method == "dispatchAction" else f"x-agentnb/{method}"
+    message = {"jsonrpc": "2.0", "v": 3, "clientId": client, "method": name, "params": params or {}}
+    kernel.service.receive(message)
 
 
 def initialize(kernel: Kernel, client: str) -> None:
@@ -53,28 +47,20 @@ def test_silent_page_is_gone_until_it_introduces_itself() -> None:
     assert is_attached(kernel)
 
 
-@pytest.mark.parametrize("back", [CLIENT, OTHER])
-def test_page_stays_attached_when_it_reloads(back: str) -> None:
-    """It comes back as the same client (the browser keeps the id) or another."""
+@pytest.mark.parametrize("back", [CLIENT, OTHER, None], ids=["the same", "another", "none"])
+def test_page_that_leaves_stays_attached_only_if_it_returns(back: str | None) -> None:
+    """It comes back as the same client (the browser keeps the id) or another; meanwhile it is not visible."""
     kernel = Kernel(known=True)
     say(kernel, "leave")
+    assert not kernel.service.delivery.clients[CLIENT].visible
     wait(kernel, RETURN_SECONDS - 1)
     assert is_attached(kernel)
     if back == CLIENT:
         say(kernel, "ping")
-    else:
+    elif back is not None:
         initialize(kernel, back)
     wait(kernel, RETURN_SECONDS + 1)
-    assert is_attached(kernel)
-
-
-def test_page_that_left_is_gone_when_it_does_not_return() -> None:
-    """Meanwhile it gets only the root's news."""
-    kernel = Kernel(known=True)
-    say(kernel, "leave")
-    assert not kernel.service.delivery.clients[CLIENT].visible
-    wait(kernel, RETURN_SECONDS + 1)
-    assert not is_attached(kernel)
+    assert is_attached(kernel) == (back is not None)
 
 
 def test_page_stays_attached_while_the_kernel_is_blocked() -> None:
@@ -86,64 +72,7 @@ def test_page_stays_attached_while_the_kernel_is_blocked() -> None:
     uri = next(iter(kernel.host.conversations))
     kernel.host.conversations[uri].dispatch(SessionTitleChanged(title="still there"))
     kernel.loop.advance(500)
-    assert (is_attached(kernel), kernel.heard[-1]["method"]) == (True, ACTIONS)
-
-
-class Kept(ManualLoop):
-    """Runs posted functions at once."""
-
-    def post(self, function: Callable[..., object], *args: object) -> None:
-        function(*args)
-
-
-def test_blocked_time_counts_while_the_loop_does_not_run() -> None:
-    """The blocked time runs from the probe to its answer; a prompt answer means no blocked time."""
-
-    async def blocked() -> list[float]:
-        clock, seen = Kept(), []
-        blocked = BlockedTime(clock)
-        blocked.record_message()
-        await asyncio.sleep(0)
-        seen.append(blocked.blocked_seconds())
-        clock.advance(round(ASK_SECONDS * 1000))  # sends the probe while this test blocks the loop
-        clock.advance(300_000)
-        seen.append(blocked.blocked_seconds())
-        await asyncio.sleep(0)
-        clock.advance(5_000)
-        seen.append(blocked.blocked_seconds())
-        return seen
-
-    assert run(blocked()) == [0.0, 300.0, 300.0]
-
-
-def test_blocked_time_ignores_a_closed_loop_and_uses_the_next() -> None:
-    """A subshell's loop closes when the subshell ends."""
-    clock = Kept()
-    blocked = BlockedTime(clock)
-
-    async def speak() -> None:
-        blocked.record_message()
-
-    run(speak())
-    clock.advance(100_000)
-    closed = blocked.blocked_seconds()
-
-    async def speak_and_block() -> float:
-        blocked.record_message()
-        await asyncio.sleep(0)
-        clock.advance(round(ASK_SECONDS * 1000))
-        clock.advance(7_000)
-        return blocked.blocked_seconds()
-
-    assert (closed, run(speak_and_block())) == (0.0, 7.0)
-
-
-def test_kernel_without_a_loop_counts_as_responsive() -> None:
-    clock = Kept()
-    blocked = BlockedTime(clock)
-    blocked.record_message()
-    clock.advance(100_000)
-    assert blocked.blocked_seconds() == 0.0
+    assert (is_attached(kernel), kernel.heard[-1]["method"]) == (True, "x-agentnb/actions")
 
 
 def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[str, Any]]:
@@ -157,28 +86,19 @@ def dispatched(kernel: Kernel, seq: int, action: dict[str, Any]) -> list[dict[st
 
 
 def test_resent_action_is_applied_once_and_marked_as_repeated() -> None:
-    """A page that is not sure sends it again, also after it introduced itself again."""
+    """A page that is not sure sends it again, also after it introduced itself again; a rejected one stays rejected."""
     kernel = Kernel(known=True)
-    rename = {"type": "session/titleChanged", "title": "mine"}
-    first = dispatched(kernel, 1, rename)
+    rename, forged = {"type": "session/titleChanged", "title": "mine"}, {"type": "session/ready"}
+    answers = dispatched(kernel, 1, rename)
     conversation = next(iter(kernel.host.conversations.values()))
     conversation.dispatch(SessionTitleChanged(title="another's"))
     initialize(kernel, CLIENT)
-    again = dispatched(kernel, 1, rename)
-    assert [("rejectionReason" in one, one.get("repeated")) for one in (*first, *again)] == [
-        (False, None),
-        (True, True),
-    ]
+    answers += dispatched(kernel, 1, rename)
+    other = Kernel(known=True)
+    answers += [*dispatched(other, 1, forged), *dispatched(other, 1, forged)]
+    results = [("rejectionReason" in one, one.get("repeated")) for one in answers]
+    assert results == [(False, None), (True, True), (True, None), (True, None)]
     assert conversation.session.state.title == "another's"
-
-
-def test_rejected_action_is_rejected_again_when_resent() -> None:
-    kernel = Kernel(known=True)
-    forged = {"type": "session/ready"}
-    answers = [*dispatched(kernel, 1, forged), *dispatched(kernel, 1, forged)]
-    assert [(one["rejectionReason"], one.get("repeated")) for one in answers] == [
-        ("A client may not dispatch this action.", None)
-    ] * 2
 
 
 def test_events_report_each_change_of_a_page(agentnb_events: Events) -> None:

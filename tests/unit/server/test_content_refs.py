@@ -1,4 +1,7 @@
-"""Large content by reference: cut on its way to a page, by one rule for states and actions; sent on request."""
+"""Large content by reference: cut on its way to a page, by one rule for states and actions; sent on request.
+
+The inside: the rule meets each kind of content, in generated states and actions.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentnb.errors import UsageError
-from agentnb.host import Host
-from agentnb.host.conversation import Conversation
-from agentnb.server.window import LIMIT, PREVIEW, RANGE, Contents, content_of, with_references
+from agentnb import Session
+from agentnb.server.window import LIMIT, PREVIEW, content_of, with_references
 from agentnb.state import ChatPendingMessageSet as Queued
 from agentnb.state import (
     ChatState,
@@ -20,17 +21,16 @@ from agentnb.state import (
     Envelope,
     Message,
     MessageEmbeddedResourceAttachment,
-    MessageOrigin,
     PendingMessageKind,
     SimpleMessageAttachment,
+    decode,
     decode_action,
     reduce_chat,
     to_json,
 )
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import USER, Page, happen
 
 CHAT = ChatState(resource="eliza:/1/chat", title="", status=1, modified_at="", turns=())
-USER = MessageOrigin(kind="user")
 LONG = "ä" * LIMIT
 CONTENTS = [
     {"type": "text", "text": LONG},
@@ -75,24 +75,21 @@ def refs(value: Any) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("content", CONTENTS[:-1], ids=["text", "diff", "image", "resource"])
 def test_long_fields_are_cut_and_fetched_whole_by_reference(content: dict[str, Any]) -> None:
-    state = after(started(), *tool({"content": [content]}))
+    """Of a text its beginning stays, of data nothing; short content is unchanged."""
+    state = after(started(), *tool({"content": [content, CONTENTS[-1]]}))
     cut = with_references(state)
     references = refs(cut)
     assert references
     assert len(str(cut)) < 2 * PREVIEW + 2_000
+    first, short = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
+    left = {**first, **first.get("block", {}), **first.get("block", {}).get("resource", {})}
     fields = {**content, **content.get("block", {}), **content.get("block", {}).get("resource", {})}
     for field, ref in references.items():
         whole = content_of(state, ref["uri"])
         assert whole.decode() == fields[field]
         assert ref["size"] == len(whole)
-
-
-def test_cut_text_keeps_its_beginning_and_cut_data_is_empty() -> None:
-    cut = with_references(after(started(), *tool({"content": CONTENTS})))
-    contents = cut["activeTurn"]["responseParts"][0]["toolCall"]["details"]["content"]
-    assert contents[0]["text"] == "ä" * PREVIEW
-    assert contents[2]["block"]["data"] == ""
-    assert contents[4] == CONTENTS[4]
+        assert left.get(field, "") == ("" if field in ("data", "blob") else fields[field][:PREVIEW])
+    assert short == CONTENTS[-1]
 
 
 def test_prompt_attachments_are_referenced_in_queue_and_turn() -> None:
@@ -107,31 +104,6 @@ def test_prompt_attachments_are_referenced_in_queue_and_turn() -> None:
         assert set(references) == {"data", "modelRepresentation"}
         assert content_of(state, references["data"]["uri"]) == b"QUJD" * LIMIT
     assert refs(with_references(queued)) == refs(with_references(ended))
-
-
-def test_reference_to_replaced_content_is_refused() -> None:
-    state = after(started(), *tool({"content": CONTENTS[:1]}))
-    (ref,) = refs(with_references(state)).values()
-    later = after(started(), *tool({"content": CONTENTS[-1:]}))
-    with pytest.raises(UsageError, match="no longer contains"):
-        content_of(later, ref["uri"])
-    for uri in ("", "agentnb-content:", "agentnb-content:t/x", "file:///etc/passwd"):
-        with pytest.raises(UsageError):
-            content_of(state, uri)
-
-
-def test_content_is_read_in_ranges() -> None:
-    """Of any size; reading other content in between does no harm."""
-    state = after(started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
-    (long, picture), contents, got = refs(with_references(state)).values(), Contents(), b""
-    while True:
-        part, size = contents.part(state, long["uri"], len(got), 2**40)
-        got += part
-        if len(got) == size:
-            break
-        assert len(part) == RANGE
-        assert contents.part(state, picture["uri"], 4, 8) == (b"QUJDQUJD", 4 * LIMIT)
-    assert got.decode() == LONG * 5
 
 
 @given(data=st.data())
@@ -149,8 +121,6 @@ def test_reducing_cut_actions_gives_the_cut_state(data: st.DataObject) -> None:
     }
     steps += [decode_action(complete)] if data.draw(st.booleans()) else []
     steps += [ChatTurnComplete(turn_id="t")] if data.draw(st.booleans()) else []
-    from agentnb.state import decode
-
     page_state = decode(ChatState, page)
     for index, action in enumerate(steps, 1):
         state = reduce_chat(state, action)
@@ -159,26 +129,29 @@ def test_reducing_cut_actions_gives_the_cut_state(data: st.DataObject) -> None:
     assert to_json(page_state) == to_json(decode(ChatState, with_references(state)))
 
 
-def test_page_fetches_content_in_ranges(host: Host, conversation: Conversation) -> None:
-    """Each answer has the whole size."""
-    for action in (started(), *tool({"content": CONTENTS[:1]})):
-        conversation.host.loop.call(conversation.dispatch, action)
-    page = Page(host)
-    page.ready()
-    chat = conversation.chat.uri
+def test_page_fetches_content_in_ranges(page: Page, idle: Session) -> None:
+    """Each answer has the whole size; other content in between does no harm, a reference to replaced one is refused."""
+    chat = idle.chat.resource
+    happen(page.host, idle, started(), *tool({"content": [{"type": "text", "text": LONG * 5}, CONTENTS[2]]}))
     snapshot = page.ask("subscribe", {"channel": chat})["result"]["snapshot"]
-    (ref,) = refs(snapshot["state"]).values()
+    long, picture = refs(snapshot["state"]).values()
+
+    def fetched(uri: str, offset: int, length: int) -> bytes:
+        answer = page.ask("fetchContent", {"channel": chat, "uri": uri, "offset": offset, "length": length})
+        size = long["size"] if uri == long["uri"] else picture["size"]
+        assert answer["result"] == {"uri": uri, "offset": offset, "size": size}
+        return bytes(answer["buffers"][0])
+
     read = b""
-    while len(read) < ref["size"]:
-        params = {"channel": chat, "uri": ref["uri"], "offset": len(read), "length": 50_001}
-        answer = page.ask("fetchContent", params)
-        assert answer["result"] == {"uri": ref["uri"], "offset": len(read), "size": len(LONG.encode())}
-        read += answer["buffers"][0]
-    assert read.decode() == LONG
-    beyond = page.ask("fetchContent", {"channel": chat, "uri": ref["uri"], "offset": 10**9})
-    assert beyond["buffers"][0] == b""
-    assert page.ask("fetchContent", {"channel": chat, "uri": ref["uri"], "offset": -1})["error"]["code"] == -32602
-    assert "no longer contains" in page.ask("fetchContent", {"channel": chat, "uri": "x"})["error"]["message"]
+    while len(read) < long["size"]:
+        read += fetched(long["uri"], len(read), 2**40)
+        assert fetched(picture["uri"], 4, 8) == b"QUJDQUJD"
+    assert read.decode() == LONG * 5
+    assert fetched(long["uri"], 10**9, 10) == b""
+    assert page.ask("fetchContent", {"channel": chat, "uri": long["uri"], "offset": -1})["error"]["code"] == -32602
+    happen(page.host, idle, tool({"content": CONTENTS[-1:]})[-1])
+    for uri in (long["uri"], "x", "agentnb-content:", "agentnb-content:t/x", "file:///etc/passwd"):
+        assert page.refused("fetchContent", channel=chat, uri=uri)
 
 
 def test_data_that_resembles_a_message_stays_unchanged() -> None:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from agentnb.api.history import list_sessions
-from agentnb.api.history_rows import change_kept, shell_log
-from agentnb.host.host import Host
 from agentnb.state import ChatError, ChatTurnStarted, ErrorInfo, ErrorResponsePart, Message
-from tests.unit.server.test_history_requests import USER, MakeHost, kernel, page_of, talk, uris
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import USER, MakeHost, Page, flushed, page_of, talk, uris
 
-__all__ = ["kernel"]
+STARTED = ChatTurnStarted(turn_id="t1", message=Message(text="c", origin=USER))
 
 
 def listed(page: Page, **params: object) -> list[dict[str, object]]:
@@ -29,22 +22,18 @@ def titles(page: Page, **params: object) -> list[object]:
 
 def refused(page: Page, method: str, **params: object) -> str:
     """Returns the error's message."""
-    return str(page.ask(method, params)["error"]["message"])
-
-
-def flushed(host: Host) -> None:
-    """Waits until the log has everything."""
-    assert host.recorder is not None
-    assert host.recorder.flush(30)
+    return page.refused(method, **params)
 
 
 def test_renamed_session_keeps_its_title_when_opened(kernel: MakeHost, tmp_path: Path) -> None:
-    """An earlier kernel's session is renamed in the log; an open one also in its tab."""
+    """An earlier kernel's session is renamed in the log, an open one also in its tab; a title is one short line."""
     first = kernel()
     uri = talk(first, tmp_path, ("a", "b"), title="Old").session.uri
     first.close()
     host = kernel()
     page = page_of(host)
+    for wrong in ("   ", "x" * 201, "two\nlines", "\u2028"):
+        assert "A title is one line" in page.refused("updateSession", channel=uri, title=wrong)
     assert page.ask("updateSession", {"channel": uri, "title": "  Residuals "})["result"] == {}
     assert (titles(page), titles(page, search="resid")) == (["Residuals"], ["Residuals"])
     page.ask("resumeSession", {"channel": uri})
@@ -54,29 +43,22 @@ def test_renamed_session_keeps_its_title_when_opened(kernel: MakeHost, tmp_path:
     assert (conversation.session.state.title, titles(page)) == ("Fit", ["Fit"])
 
 
-def test_session_of_another_kernel_can_be_pinned_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
-    """Only its kernel writes the title; that kernel's writes keep the pin and archive marks."""
+def test_open_session_is_pinned_from_another_kernel_not_renamed(kernel: MakeHost, tmp_path: Path) -> None:
+    """Nor deleted, here or there: its own kernel writes the title, and keeps the pin and archive marks."""
     first, second = kernel(), kernel("other.ipynb")
     conversation = talk(first, tmp_path, ("a", "b"), title="Fit")
     uri = conversation.session.uri
     flushed(first)
     page = page_of(second)
-    assert "'Fit' is open in another kernel. Rename it there." in refused(page, "updateSession", channel=uri, title="x")
+    assert "'Fit' is open here. Close it first." in page_of(first).refused("deleteSession", channel=uri)
+    assert "'Fit' is open in another kernel. Continue there" in page.refused("deleteSession", channel=uri)
+    assert "'Fit' is open in another kernel. Rename it there." in page.refused("updateSession", channel=uri, title="x")
     page.ask("updateSession", {"channel": uri, "pinned": True, "archived": True})
-    first.loop.call(conversation.dispatch, ChatTurnStarted(turn_id="t1", message=Message(text="c", origin=USER)))
+    first.loop.call(conversation.dispatch, STARTED)
     flushed(first)
     (one,) = listed(page, archived=True)
     assert (one["title"], one["pinned"], one["archived"]) == ("Fit", True, True)
     assert uris(page) == []
-
-
-@pytest.mark.parametrize("title", ["", "   ", "x" * 201, "two\nlines", "\u2028"], ids=lambda title: repr(title[:9]))
-def test_invalid_title_is_refused(kernel: MakeHost, tmp_path: Path, title: str) -> None:
-    host = kernel()
-    uri = talk(host, tmp_path, ("a", "b"), title="Fit").session.uri
-    page = page_of(host)
-    assert "A title is one line" in refused(page, "updateSession", channel=uri, title=title)
-    assert titles(page) == ["Fit"]
 
 
 def test_pinned_sessions_are_first_in_the_list(kernel: MakeHost, tmp_path: Path) -> None:
@@ -99,9 +81,8 @@ def test_history_list_filters_by_session_state(kernel: MakeHost, tmp_path: Path)
     host = kernel()
     running, failed = talk(host, tmp_path, ("a", "b"), title="runs"), talk(host, tmp_path, ("a", "b"), title="failed")
     talk(host, tmp_path, ("a", "b"), title="idle")
-    started = ChatTurnStarted(turn_id="t1", message=Message(text="c", origin=USER))
     for conversation in (running, failed):
-        host.loop.call(conversation.dispatch, started)
+        host.loop.call(conversation.dispatch, STARTED)
     error = ErrorInfo(error_type="AgentDied", message="It stopped.")
     host.loop.call(failed.dispatch, ChatError(turn_id="t1", part=ErrorResponsePart(error=error), stop_reason="error"))
     page = page_of(host)
@@ -110,7 +91,6 @@ def test_history_list_filters_by_session_state(kernel: MakeHost, tmp_path: Path)
     host.close()
     page = page_of(kernel())
     assert [titles(page, state=state) for state in states] == [[], ["failed"], []]
-    assert page.ask("listSessions", {"state": "asleep"})["error"]["code"] == -32602
 
 
 def test_duplicate_has_the_same_turns_and_continues_separately(kernel: MakeHost, tmp_path: Path) -> None:
@@ -127,7 +107,7 @@ def test_duplicate_has_the_same_turns_and_continues_separately(kernel: MakeHost,
     opened = host.conversations[copy]
     assert [turn.message.text for turn in opened.chat.state.turns] == [prompt for prompt, _ in turns]
     assert (opened.chat.state.resource, opened.session.uri) == (f"{copy}/chat", copy)
-    host.loop.call(opened.dispatch, ChatTurnStarted(turn_id="t9", message=Message(text="c", origin=USER)))
+    host.loop.call(opened.dispatch, STARTED)
     assert host.conversations[uri].chat.state.active_turn is None
     host.close()
     page = page_of(kernel())
@@ -154,30 +134,3 @@ def test_page_watching_the_history_gets_changes_of_any_kernel(kernel: MakeHost, 
     assert (new in notice["added"] + notice["changed"], notice["removed"]) == (True, [])
     assert page.ask("watchSessions", {"on": False})["result"] == {}
     assert [one["method"] for one in other.messages.queue if one.get("method") == "sessionsChanged"] == []
-
-
-def test_page_and_shell_see_each_others_history_changes(
-    kernel: MakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Python without a kernel pins, renames and deletes; it sees the page's new title."""
-    monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
-    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
-    host = kernel()
-    closed = talk(host, tmp_path, ("a", "b"), title="Fit")
-    host.loop.submit(closed.close()).result(60)
-    flushed(host)
-    page, uri = page_of(host), closed.session.uri
-    assert page.ask("watchSessions", {"on": True})["result"] == {}
-    nothing: dict[str, Any] = dict.fromkeys(("title", "pinned", "archived")) | {"duplicated": False, "deleted": False}
-    changed = {"added": [], "removed": [], "changed": [uri]}
-    change_kept(uri.rpartition("/")[2], **{**nothing, "pinned": True})
-    assert page.hear("sessionsChanged")["params"] == changed
-    change_kept(uri.rpartition("/")[2], **{**nothing, "title": "Residuals"})
-    assert page.hear("sessionsChanged")["params"] == changed
-    assert [(one["title"], one["pinned"]) for one in listed(page)] == [("Residuals", True)]
-    assert page.ask("updateSession", {"channel": uri, "title": "Seasons"})["result"] == {}
-    assert [row.title for row in list_sessions(shell_log())] == ["Seasons"]
-    change_kept(uri.rpartition("/")[2], **{**nothing, "deleted": True})
-    while (heard := page.hear("sessionsChanged")["params"]) == changed:
-        pass
-    assert heard == {"added": [], "removed": [uri], "changed": []}

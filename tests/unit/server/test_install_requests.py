@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -11,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentnb.agent.catalog import find
-from agentnb.host import Host
-from agentnb.policy.store import PolicyFiles
 from agentnb.state import AgentInfo, AgentSetup
 from tests.unit.agent.installers import calls, make_installers
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 COMMAND = "npm install -g opencode-ai@1.18.33"
 
@@ -34,17 +30,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def page(path: Path, host: Host) -> Page:
-    """A page of a host that looked for agents on that PATH."""
-    page = Page(host)
-    page.ready()
-    return page
-
-
-def until(host: Host, condition: Callable[[], object]) -> None:
+def until(page: Page, condition: Callable[[], object]) -> None:
     """Waits, change by change, until *condition* holds."""
-    done = Event()
+    host, done = page.host, Event()
 
     def look(*_: object) -> None:
         if condition():
@@ -71,7 +59,7 @@ def setup(page: Page) -> AgentSetup:
 
 def ended(page: Page) -> AgentSetup:
     """Waits until the install has ended."""
-    until(page.host, lambda: setup(page).state not in {"running", "checking"})
+    until(page, lambda: setup(page).state not in {"running", "checking"})
     return setup(page)
 
 
@@ -100,7 +88,7 @@ def test_install_can_be_stopped_and_blocks_a_second_one(page: Page, monkeypatch:
     """The second install is refused with the name of the first."""
     monkeypatch.setenv("INSTALLER", "hangs")
     install(page)
-    until(page.host, lambda: "fetching" in setup(page).terminal.output)
+    until(page, lambda: "fetching" in setup(page).terminal.output)
     refused = page.ask("installAgent", {"agent": "qwen", "command": "npm install -g @qwen-code/qwen-code"})
     assert refused["error"]["message"] == "OpenCode is being installed. Wait for it, or stop it."
     assert page.ask("stopInstall", {"agent": "qwen"})["result"] == {}
@@ -122,34 +110,13 @@ def test_failed_install_says_why_and_leaves_the_agent_missing(page: Page, monkey
     assert ("EACCES" in end.terminal.output, "opencode-ai" in end.terminal.output) == (True, False)
 
 
-def test_install_with_a_different_command_is_refused(page: Page, tmp_path: Path) -> None:
-    """An outdated or malicious page installs nothing."""
+def test_only_the_shown_command_is_run_and_only_if_allowed(page: Page, tmp_path: Path) -> None:
+    """An outdated or malicious page installs nothing, a deny rule applies too, and a check only says what to type."""
     for command in ("npm install -g evil", f"{COMMAND}; id", f"{COMMAND} "):
         assert "is no longer the one that was shown" in install(page, command)["error"]["message"]
-    assert calls(tmp_path / "calls.jsonl") == []
-
-
-def test_deny_rule_also_blocks_an_install(page: Page, tmp_path: Path) -> None:
-    """The user's click answers a permission request; a denied command has none."""
-    file = PolicyFiles().user_path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text('[[rule]]\naction = "deny"\ncommand = "npm *"\n')
+    checked = page.ask("checkAgent", {"agent": "opencode"})["result"]
+    assert (checked["state"], checked["todo"]) == ("missing", COMMAND)
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config/policy.toml").write_text('[[rule]]\naction = "deny"\ncommand = "npm *"\n')
     assert f"`{COMMAND}` was not run" in install(page)["error"]["message"]
     assert (info(page).setup, calls(tmp_path / "calls.jsonl")) == (None, [])
-
-
-def test_check_of_a_missing_agent_starts_nothing(page: Page, tmp_path: Path) -> None:
-    """The answer has the start command and the install command."""
-    answer = page.ask("checkAgent", {"agent": "opencode"})["result"]
-    assert (answer["state"], answer["todo"]) == ("missing", find("opencode").install)
-    assert (calls(tmp_path / "calls.jsonl"), os.environ["PATH"]) == ([], str(tmp_path / "path"))
-
-
-def test_agent_that_is_not_installed_starts_through_npx(page: Page, tmp_path: Path) -> None:
-    """The page opens it like any other. Not confined: the stand-in for npx logs its calls outside the workspace."""
-    (tmp_path / "config").mkdir(exist_ok=True)
-    (tmp_path / "config/settings.toml").write_text('confine = "off"\n')
-    channel = page.ask("createSession", {"agent": "opencode"})["result"]["channel"]
-    session = page.host.find(channel).session
-    until(page.host, lambda: session.state.lifecycle == "ready")
-    assert calls(tmp_path / "calls.jsonl")[-1][:2] == ["npx", "--yes"]

@@ -1,4 +1,7 @@
-"""Each method of the protocol by example: what the kernel answers, drops and logs, and the form of its messages."""
+"""Each method of the protocol by example: what the kernel answers, drops and logs, and the form of its messages.
+
+The inside: the table of methods says which examples there must be, and which actions are generated.
+"""
 
 from __future__ import annotations
 

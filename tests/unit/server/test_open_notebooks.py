@@ -1,4 +1,4 @@
-"""An agent reads and writes a notebook with unsaved changes: real files, and pages that report them."""
+"""The inside: a notebook's file is merged with what a page reports, in many cases and with hostile files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import nbformat
 import pytest
 
 from agentnb.kernel.code_runner import NotebookCell
-from agentnb.server.comm.lab import Lab
 from agentnb.server.comm.open_notebooks import CUT, OpenNotebooks, notebook_file, over
-from agentnb.server.lab_messages import MOST_CELLS
-from tests.unit.server.test_lab import Page, cell
+from tests.unit.server.lab_page import Page, cell
 
 
 def page_cell(cell_id: str, source: str, kind: str = "code", **more: Any) -> NotebookCell:
@@ -42,7 +40,7 @@ TWO = saved(code("a", "x = 1\ny = 2"), nbformat.v4.new_markdown_cell("# Title", 
 
 @pytest.fixture
 def page() -> Page:
-    return Page(Lab())
+    return Page()
 
 
 def notebooks(page: Page, session: Path | str, *, attached: bool = True) -> OpenNotebooks:
@@ -73,33 +71,30 @@ def test_merged_notebook_has_the_cells_of_the_page() -> None:
     assert made.cells[3].metadata.tags == ["a"]
 
 
-def test_unchanged_notebook_keeps_its_formatting() -> None:
-    text = json.dumps(json.loads(TWO), indent=4)
-    assert over(text, [page_cell("a", "x = 1\ny = 2"), page_cell("b", "# Title", "markdown")]) == text
-
-
 def test_cut_cell_stays_as_saved_and_a_new_one_is_marked() -> None:
-    """A reader must not take a part for the whole cell."""
+    """A reader must not take a part for the whole cell. A notebook without changes keeps its formatting."""
     text = over(
         TWO, [page_cell("a", "x =", cut=True), page_cell("n", "long", cut=True), page_cell("b", "# T", "markdown")]
     )
     assert sources(text) == {"a": "x = 1\ny = 2", "n": f"long\n{CUT}", "b": "# T"}
+    text = json.dumps(json.loads(TWO), indent=4)
+    assert over(text, [page_cell("a", "x = 1\ny = 2"), page_cell("b", "# Title", "markdown")]) == text
 
 
 def test_cell_that_changes_its_kind_keeps_common_fields() -> None:
-    """A code cell that becomes Markdown loses its outputs."""
-    (made, _) = nbformat.reads(
-        over(TWO, [page_cell("a", "x", "markdown"), page_cell("b", "", "raw")]), as_version=4
-    ).cells
-    assert (made.cell_type, made.source, made.metadata, "outputs" in made) == ("markdown", "x", {"tags": ["a"]}, False)
+    """A code cell that becomes Markdown loses its outputs; half a surrogate pair, which JSON can hold, is kept."""
+    text = over(TWO, [page_cell("a", "'\ud83d'", "markdown"), page_cell("b", "", "raw")])
+    (made, _) = json.loads(text.encode())["cells"]
+    assert (made["cell_type"], made["source"], made["metadata"]) == ("markdown", ["'\ud83d'"], {"tags": ["a"]})
+    assert "outputs" not in made
 
 
 def test_notebook_keeps_cells_beyond_the_reported_number() -> None:
     """Only the reported sources change."""
-    text = saved(*(code(f"c{number}", "") for number in range(MOST_CELLS + 5)))
-    now = [page_cell(f"c{number}", "new" if number == 7 else "") for number in range(MOST_CELLS)]
+    text = saved(*(code(f"c{number}", "") for number in range(1_005)))
+    now = [page_cell(f"c{number}", "new" if number == 7 else "") for number in range(1_000)]
     cell_sources = sources(over(text, now))
-    assert (len(cell_sources), {name for name, source in cell_sources.items() if source}) == (MOST_CELLS + 5, {"c7"})
+    assert (len(cell_sources), {name for name, source in cell_sources.items() if source}) == (1_005, {"c7"})
 
 
 def test_cells_without_ids_are_matched_by_position() -> None:
@@ -130,12 +125,6 @@ def test_cells_without_ids_are_matched_by_position() -> None:
 def test_unmatched_notebook_stays_as_saved(text: str) -> None:
     """Not a notebook, another format, duplicate ids, or another notebook of the same name."""
     assert over(text, [page_cell("a", "1"), page_cell("b", "2")]) == text
-
-
-def test_cell_with_half_a_surrogate_pair_can_be_sent() -> None:
-    """JSON can hold one, UTF-8 cannot."""
-    text = over(TWO, [page_cell("a", "'\ud83d'"), page_cell("b", "# Title", "markdown")])
-    assert json.loads(text.encode())["cells"][0]["source"] == ["'\ud83d'"]
 
 
 def test_agent_reads_the_page_notebook_while_it_is_unsaved(tmp_path: Path, page: Page) -> None:
@@ -172,24 +161,17 @@ def test_agent_reads_a_file_written_after_the_page_changed(tmp_path: Path, page:
     assert sources(text_for(agents, path)) == {"a": "x = 4"}
 
 
-def test_last_page_to_report_a_notebook_counts(tmp_path: Path) -> None:
-    """The notebook was opened again, without its unsaved changes."""
-    lab, path = Lab(), tmp_path / "fit.ipynb"
+def test_last_page_to_report_a_notebook_counts(tmp_path: Path, page: Page) -> None:
+    """The notebook was opened again, without its unsaved changes. Without any page nothing is unsaved."""
+    path, now = tmp_path / "fit.ipynb", Page(page.lab, "c2")
     path.write_text(TWO, encoding="utf-8")
-    before, now = Page(lab, "c1"), Page(lab, "c2")
-    before.say(path="fit.ipynb", cells=[cell("a", "lost")], unsaved=True)
+    page.say(path="fit.ipynb", cells=[cell("a", "lost")], unsaved=True)
+    assert notebooks(page, path).unsaved(str(path)) is not None
+    assert notebooks(page, path, attached=False).unsaved(str(path)) is None
     now.say(path="fit.ipynb", cells=[cell("a", "x = 1\ny = 2")])
     assert notebooks(now, path).unsaved(str(path)) is None
-    before.say(path="elsewhere.ipynb", unsaved=True)
+    page.say(path="elsewhere.ipynb", unsaved=True)
     assert notebooks(now, path).unsaved(str(path)) is None
-
-
-def test_nothing_is_unsaved_when_no_page_is_attached(tmp_path: Path, page: Page) -> None:
-    path = tmp_path / "fit.ipynb"
-    path.write_text(TWO, encoding="utf-8")
-    page.say(path="fit.ipynb", cells=[cell("a", "x")], unsaved=True)
-    assert notebooks(page, path, attached=False).unsaved(str(path)) is None
-    assert notebooks(page, path).unsaved(str(path)) is not None
 
 
 @pytest.mark.parametrize(
@@ -216,12 +198,8 @@ def test_server_path_maps_to_a_file_through_the_session(
     for name in ("fit.ipynb", "other.ipynb"):
         (tmp_path / "work" / name).touch()
     assert notebook_file(str(tmp_path / session), server_path) == (None if file is None else tmp_path / file)
-
-
-@pytest.mark.parametrize("session", ["", "work/fit.ipynb", "fit.ipynb"])
-def test_relative_session_path_gives_no_file(session: str) -> None:
-    """Jupyter gives the server's path if the page named no notebook."""
-    assert notebook_file(session, "fit.ipynb") is None
+    for relative in ("", session, server_path):  # Jupyter gives the server's path if the page named no notebook
+        assert notebook_file(relative, server_path) is None
 
 
 def test_file_saved_by_the_user_in_a_time_range_is_known(page: Page, tmp_path: Path) -> None:
@@ -237,10 +215,7 @@ def test_file_saved_by_the_user_in_a_time_range_is_known(page: Page, tmp_path: P
         ("work/after", "rename", "work/before"),
         ("work/d", "save", None),
     ):
-        page.lab.heard(
-            page.comm_id,
-            {"content": {"data": {"v": 1, "method": "saved", "params": {"path": path, "type": kind, "was": was}}}},
-        )
+        page.say("saved", path=path, type=kind, was=was)
     heard = int(page.lab.saved[0][1] * 1000)
     for session in (notebook, ""):
         known = notebooks(page, session)
@@ -261,7 +236,6 @@ def test_file_is_autosaved_when_no_save_was_by_the_user(page: Page, tmp_path: Pa
     path = str(tmp_path / "work/fit.ipynb")
     autosaved = [known.was_autosaved(path, 0, 2**60)]
     for more in ({"isAutomatic": True}, {}):
-        params = {"path": "work/fit.ipynb", "type": "save", **more}
-        page.lab.heard(page.comm_id, {"content": {"data": {"v": 1, "method": "saved", "params": params}}})
+        page.say("saved", path="work/fit.ipynb", type="save", **more)
         autosaved.append(known.was_autosaved(path, 0, 2**60))
     assert (autosaved, known.was_saved(path, 0, 2**60)) == ([False, True, False], True)

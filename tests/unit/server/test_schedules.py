@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from agentnb.server.messages import OURS
 from agentnb.state import (
     ActiveTurn,
     ChatDelta,
@@ -152,7 +151,7 @@ class Schedule(RuleBasedStateMachine):
     def _hear(self, page: Page, *, acks: bool) -> None:
         while page.outgoing:
             message = page.outgoing.popleft()
-            if acks or message["method"] != f"{OURS}ack":
+            if acks or message["method"] != "x-agentnb/ack":
                 self.world.service.receive(message)
 
     def _meet(self, page: Page, fate: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from agentnb.host import current_host
 from agentnb.server.client import ACTIONS
 from agentnb.server.request_table import wire_name
-from agentnb.server.service import PageService, Send
+from agentnb.server.service import PageService, Send, Service
 from agentnb.state import Envelope, decode
 from agentnb.state.versions import WINDOW
 from tests.unit.server.bytes_apart import bytes_apart
@@ -90,12 +90,13 @@ class MirroringPage:
 
 
 class AttachedPage(MirroringPage):
-    """A page that talks to a service in this process."""
+    """A page that talks to a service in this process: to that of this kernel, or the one that *make* makes."""
 
-    def __init__(self, make: Callable[[Send], PageService], client_id: str = "page") -> None:
+    def __init__(self, make: Callable[[Send], PageService] | None = None, client_id: str = "page") -> None:
         self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
         self._page = client_id
-        self._service = current_host().loop.call(lambda: make(self._hear))
+        make_service = make or (lambda send: Service(current_host(), send))
+        self._service = current_host().loop.call(lambda: make_service(self._hear))
         super().__init__(client_id)
 
     def _hear(self, client_id: str, message: dict[str, Any], /) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+import pytest
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from agentnb import Session
+from agentnb.api.settings import policy
+from agentnb.host import current_host
 from agentnb.server.websocket.projection import to_ahp
 
 PATIENCE = 60.0
@@ -46,6 +51,14 @@ class Client:
     def close(self) -> None:
         self._open.close()
 
+    def end(self) -> tuple[int | None, str]:
+        """Waits until the other side closes the connection; returns the code and the reason."""
+        while True:
+            try:
+                self.socket.recv(timeout=PATIENCE)
+            except ConnectionClosed as closed:
+                return (None, "") if closed.rcvd is None else (closed.rcvd.code, closed.rcvd.reason)
+
     def initialize(self, client_id: str, *uris: str, versions: tuple[str, ...] = VERSIONS) -> dict[str, Any]:
         """Introduces itself and follows *uris*."""
         params = {
@@ -75,6 +88,12 @@ class Client:
         if "error" in answer:
             raise Failed(answer["error"])
         return answer["result"]
+
+    def failure(self, method: str, **params: Any) -> int:
+        """Sends a request that must fail; returns the error's code."""
+        with pytest.raises(Failed) as failed:
+            self.ask(method, params)
+        return int(failed.value.code)
 
     def snapshot(self, uri: str) -> Any:
         """Subscribes to *uri*; returns its state."""
@@ -106,15 +125,20 @@ class Client:
 
     def hear_action(self, kind: str) -> dict[str, Any]:
         """Returns the envelope of the next action of that type, including kept ones."""
+        return self._next(
+            lambda message: message.get("method") == "action" and message["params"]["action"]["type"] == kind
+        )
 
-        def is_it(message: dict[str, Any]) -> bool:
-            return message.get("method") == "action" and message["params"]["action"]["type"] == kind
+    def notice(self, method: str) -> dict[str, Any]:
+        """Returns the parameters of the next *method* notification, including kept ones."""
+        return self._next(lambda message: message.get("method") == method)
 
+    def _next(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         for message in self.heard:
-            if is_it(message):
+            if wanted(message):
                 self.heard.remove(message)
                 return dict(message["params"])
-        return dict(self.hear(is_it)["params"])
+        return dict(self.hear(wanted)["params"])
 
 
 def session_of(session: Session) -> str:
@@ -125,3 +149,19 @@ def session_of(session: Session) -> str:
 def chat_of(session: Session) -> str:
     """Returns the chat's channel, as AHP names it."""
     return to_ahp(f"{session.agent}:/{session.tab_id}/chat")
+
+
+def own_sessions(name: str) -> list[Session]:
+    """Returns the conversations of the files that the client *name* changes."""
+    conversations = current_host().conversations.values()
+    return [Session(each) for each in conversations if each.spec.name == f"remote-{name}"]
+
+
+def own_session(name: str) -> Session:
+    (session,) = own_sessions(name)
+    return session
+
+
+def decisions(session: Session | None = None) -> list[Any]:
+    """Returns the latest decisions, as `%agents policy` lists them."""
+    return list(policy(session, last=50).records)

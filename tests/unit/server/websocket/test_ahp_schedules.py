@@ -1,4 +1,7 @@
-"""Any schedule of slow writes, cuts and reconnects: every mirror ends as the host, with nothing lost or twice."""
+"""Any schedule of slow writes, cuts and reconnects: every mirror ends as the host, with nothing lost or twice.
+
+The inside: the wires are cut at any moment, and a short feed makes clients fall out of it.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import os
 import random
 import select
 import socket
-import threading
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,24 +17,11 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
-from agentnb.host.host import current_host
-from agentnb.server.comm.frontend import current_frontend
-from agentnb.server.websocket.commands import SPOKEN
-from agentnb.server.websocket.server import ServingLimits, WebSocketListener
-from tests.unit.server.websocket.client import PATIENCE, Client, Failed, chat_of, session_of
-from tests.unit.server.websocket.conftest import Connect
+from tests.unit.server.websocket.client import PATIENCE, VERSIONS, Client, chat_of, session_of
+from tests.unit.server.websocket.conftest import Connect, Impatient
 
 SOAK = int(os.environ.get("AGENTNB_AHP_MESSAGES", "400"))
 """The number of messages from the fuzzer, a client of the newest version; 100,000 in ``make soak``."""
-
-
-def code_of(client: Client) -> int | None:
-    """Returns the close code of the connection."""
-    while True:
-        try:
-            client.socket.recv(timeout=60)
-        except ConnectionClosed as closed:
-            return None if closed.rcvd is None else closed.rcvd.code
 
 
 def raw(client: Client, data: bytes) -> None:
@@ -72,7 +58,7 @@ def test_bad_frame_ends_only_its_own_connection(server: Server, connect: Connect
     make, code = BAD_FRAMES[what]
     with contextlib.suppress(OSError):  # the connection can end before a long frame is written
         raw(bad, make())
-    assert (code_of(bad), good.ask("ping", {})) == (code, {})
+    assert (bad.end()[0], good.ask("ping", {})) == (code, {})
 
 
 def test_fragments_are_read_as_one_message(connect: Connect) -> None:
@@ -90,53 +76,30 @@ def test_server_declines_compression(connect: Connect) -> None:
     assert "Sec-WebSocket-Extensions" not in client.socket.response.headers
 
 
-@pytest.mark.parametrize(
-    "uri", ["ahp-session:/../../etc", "ahp-chat:/..%2f..", "file:///etc/passwd", "", "eliza:/x/chat"]
-)
-def test_subscription_to_an_invalid_channel_is_refused(connect: Connect, uri: str) -> None:
-    """The error is the specification's; a reconnect leaves the channel out."""
-    client = connect()
-    with pytest.raises(Failed) as failed:
-        client.ask("subscribe", {"channel": uri})
-    assert (failed.value.code, client.ask("ping", {})) == (-32001, {})
+MALFORMED = [
+    ("", -32700),
+    ("{", -32700),
+    ("[]", -32600),
+    ("17", -32600),
+    ('[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+    ('{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+    ('{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+    ('{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+    ('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
+    ('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":7}}', -32602),
+    ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"channel":"ahp-root://"}}', -32602),
+    ("[" * 100_000, -32700),
+    ('{"jsonrpc":"2.0","id":1,"method":"ping","params":' + '{"a":' * 1_000 + "1" + "}" * 1_001, -32700),
+]
 
 
-@pytest.mark.parametrize("seen", [-1, 2**60, 1e300, 0.5])
-def test_reconnect_with_an_unknown_number_gets_snapshots(server: Server, seen: float) -> None:
-    """The number is from the future, from another kernel, or invalid."""
-    client = Client(server.address, server.token)
-    client.initialize("me")
-    client.close()
-    client = Client(server.address, server.token)
-    params = {"clientId": "me", "lastSeenServerSeq": seen, "subscriptions": ["ahp-root://"]}
-    assert client.ask("reconnect", params)["type"] == "snapshot"
-    client.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("", -32700),
-        ("{", -32700),
-        ("[]", -32600),
-        ("17", -32600),
-        ('[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
-        ('{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
-        ('{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
-        ('{"jsonrpc":"2.0","id":1,"method":7}', -32600),
-        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602),
-        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":7}}', -32602),
-        ('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"channel":"ahp-root://"}}', -32602),
-        ("[" * 100_000, -32700),
-        ('{"jsonrpc":"2.0","id":1,"method":"ping","params":' + '{"a":' * 1_000 + "1" + "}" * 1_001, -32700),
-    ],
-)
-def test_malformed_message_gets_a_json_rpc_error(connect: Connect, text: str, code: int) -> None:
+def test_malformed_message_gets_a_json_rpc_error(connect: Connect) -> None:
     """With JSON-RPC's error; the connection continues."""
     client = connect()
-    client.socket.send(text)
-    assert client.hear(lambda message: "error" in message)["error"]["code"] == code
-    assert client.ask("ping", {}) == {}
+    for text, code in MALFORMED:
+        client.socket.send(text)
+        assert client.hear(lambda message: "error" in message)["error"]["code"] == code, text[:80]
+        assert client.ask("ping", {}) == {}
 
 
 def test_only_ping_works_before_initialize(server: Server, session: Session) -> None:
@@ -160,7 +123,7 @@ def test_a_client_that_sends_too_much_is_disconnected(server: Server, connect: C
     with contextlib.suppress(ConnectionClosed):
         for _ in range(100_000):
             flooding.socket.send(ping)
-    assert (code_of(flooding), good.ask("ping", {})) == (1008, {})
+    assert (flooding.end()[0], good.ask("ping", {})) == (1008, {})
 
 
 def test_silent_connections_do_not_block_other_clients(server: Server) -> None:
@@ -175,15 +138,9 @@ def test_silent_connections_do_not_block_other_clients(server: Server) -> None:
     client.close()
 
 
-def test_connection_to_a_vanished_client_ends() -> None:
+def test_connection_to_a_vanished_client_ends(impatient: Impatient) -> None:
     """Its machine sleeps or its network is cut: nothing reports it, and it answers no ping."""
-    host, left = current_host(), threading.Event()
-    changed = lambda _grant, came: None if came else left.set()  # noqa: E731
-    listener = WebSocketListener(
-        host, current_frontend().service, limits=ServingLimits(ping_seconds=1.5), changed=changed
-    )
-    port = host.loop.submit(listener.open("127.0.0.1", 0, None)).result(PATIENCE)
-    token = host.loop.call(lambda: listener.grants.add("gone", ["watch"]))
+    port, token = impatient.port, impatient.token
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as gone:
         request = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
         request += [f"Sec-WebSocket-Key: {'A' * 22}==", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {token}"]
@@ -194,11 +151,8 @@ def test_connection_to_a_vanished_client_ends() -> None:
         heard = b""
         while data := gone.recv(65_536):  # until the kernel closes it
             heard += data
-    has_left = left.wait(PATIENCE)
-    clients = host.loop.call(lambda: listener.clients)
-    host.loop.submit(listener.close()).result(PATIENCE)
     assert (heard.startswith(b"HTTP/1.1 101"), b"protocolVersion" in heard) == (True, True)
-    assert (has_left, clients) == (True, ())
+    assert (impatient.left.wait(PATIENCE), impatient.connected()) == (True, 0)
 
 
 def _connected(server: Server) -> Client:
@@ -224,56 +178,20 @@ def test_client_that_never_reads_does_not_block_others(server: Server, session: 
     assert "".join(texts) == turn.text
 
 
-METHODS = [
-    "initialize",
-    "reconnect",
-    "ping",
-    "subscribe",
-    "unsubscribe",
-    "dispatchAction",
-    "listSessions",
-    "createSession",
-    "fetchTurns",
-    "resolveSessionConfig",
-    "resourceRead",
-    "resourceList",
-    "resourceResolve",
-    "resourceRequest",
-    "resourceWrite",
-    "resourceMkdir",
-    "resourceDelete",
-    "resourceMove",
-    "resourceCopy",
-    "invokeChangesetOperation",
-    "createTerminal",
-    "x-agentnb/readFile",
-    "x-agentnb/complete",
-    "x-agentnb/restartAgent",
-    "x-agentnb/listSettings",
-    "x-agentnb/☃",
-    "☃",
-]
-ACTIONS = [
-    "chat/turnStarted",
-    "chat/turnCancelled",
-    "chat/toolCallConfirmed",
-    "chat/pendingMessageSet",
-    "chat/pendingMessageRemoved",
-    "chat/queuedMessagesReordered",
-    "chat/inputAnswerChanged",
-    "chat/inputCompleted",
-    "session/titleChanged",
-    "session/configChanged",
-    "session/isReadChanged",
-    "root/configChanged",
-    "x-agentnb/modeChanged",
-    "x-agentnb/configOptionChosen",
-    "chat/delta",
-    "chat/turnResume",
-    "chat/turnsLoaded",
-    "chat/isReadChanged",
-    "nothing",
-]
+METHODS = (
+    "initialize", "reconnect", "ping", "subscribe", "unsubscribe", "dispatchAction", "listSessions",
+    "createSession", "fetchTurns", "resolveSessionConfig", "resourceRead", "resourceList", "resourceResolve",
+    "resourceRequest", "resourceWrite", "resourceMkdir", "resourceDelete", "resourceMove", "resourceCopy",
+    "invokeChangesetOperation", "createTerminal", "x-agentnb/readFile", "x-agentnb/complete",
+    "x-agentnb/restartAgent", "x-agentnb/listSettings", "x-agentnb/☃", "☃",
+)  # fmt: skip
+ACTIONS = (
+    "chat/turnStarted", "chat/turnCancelled", "chat/toolCallConfirmed", "chat/pendingMessageSet",
+    "chat/pendingMessageRemoved", "chat/queuedMessagesReordered", "chat/inputAnswerChanged",
+    "chat/inputCompleted", "session/titleChanged", "session/configChanged", "session/isReadChanged",
+    "root/configChanged", "x-agentnb/modeChanged", "x-agentnb/configOptionChosen", "chat/delta",
+    "chat/turnResume", "chat/turnsLoaded", "chat/isReadChanged", "nothing",
+)  # fmt: skip
 
 
 def message(dice: random.Random, session: Session) -> Any:
@@ -292,18 +210,11 @@ def message(dice: random.Random, session: Session) -> Any:
     action = {"type": dice.choice(ACTIONS), "turnId": value(), "message": value(), "title": value(), "config": value()}
     action |= {dice.choice(["startedAt", "duration", "part", "turns", "enablement"]): value()}
     params = {"channel": channel, "clientSeq": dice.choice([1, 2, -5, 2**70, "1", 1.5]), "action": action}
-    names = [
-        "uri",
-        "limit",
-        "before",
-        "provider",
-        "operationId",
-        "subscriptions",
-        "cursor",
-        "view",
-        "workingDirectories",
-    ]
-    names += ["data", "encoding", "source", "destination", "recursive", "mode", "position", "ifMatch"]
+    names = (
+        "uri", "limit", "before", "provider", "operationId", "subscriptions", "cursor", "view",
+        "workingDirectories", "data", "encoding", "source", "destination", "recursive", "mode", "position",
+        "ifMatch",
+    )  # fmt: skip
     uris = ["file:///etc/passwd", "file:///%00", "file://x/y", f"file:///{'x' * 5_000}", "agentnb-content:x"]
     uri = dice.choice(uris)
     params |= {"uri": uri, "source": uri, "destination": uri, "data": "x", "encoding": dice.choice(["utf-8", "base64"])}
@@ -320,7 +231,7 @@ def test_random_messages_do_not_break_the_server(
 ) -> None:
     """No request hangs, no exception is unhandled, and a good client can still read the state."""
     dice = random.Random(17)
-    name, newest = "b", SPOKEN[:1]
+    name, newest = "b", VERSIONS[:1]
     good = connect(None, "good", session_of(session))
     chatty = connect(server.add_client(name, rights=["drive"]), "b", versions=newest)
     opened = len(good.ask("listSessions", {})["items"])

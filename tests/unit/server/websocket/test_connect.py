@@ -1,4 +1,4 @@
-"""Another host's conversations in a chat of this kernel (`agentnb.connect`)."""
+"""Another host's conversations in a chat of this kernel (`agentnb.connect`): of agentnb, and of another program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import json
 import socket
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,33 +17,42 @@ from websockets.sync.server import serve as serve_websockets
 
 import agentnb
 from agentnb import HostUnavailable, ProtocolError, Server, Session, UnsupportedVersion, UsageError
-from agentnb.host import current_host
-from agentnb.host.channels import ROOT
-from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
-from agentnb.plugins.connect.remote.mirrored_host import REMOTE_HOST
-from agentnb.state import ChatState, ToolCallPendingConfirmationState, ToolCallResponsePart
-from tests.unit.server.websocket.attached_page import AttachedPage, MirroringPage
+from agentnb.state import waiting_requests
+from tests.unit.server.websocket.client import VERSIONS
 from tests.unit.server.websocket.relay import Relay
+from tests.unit.server.websocket.remote_page import (
+    ROOT,
+    RemotePage,
+    ahp_form,
+    asked,
+    cancel,
+    is_over,
+    names,
+    prompt,
+    say,
+    waiting_call,
+)
+from tests.unit.server.websocket.stranger import Stranger
 
-USER = {"kind": "user"}
-Attach = Callable[..., AttachedPage]
+__all__ = ["is_over", "prompt", "waiting_call"]
+
+Attach = Callable[..., RemotePage]
 
 
 @pytest.fixture
 def attach(server: Server) -> Iterator[Attach]:
-    """A page that follows the served host: ``attach(token)``; this kernel's own host acts as the other one."""
-    opened = []
+    """A page that follows the served host: ``attach(token)``; with *version* as if that were not agentnb."""
+    with contextlib.ExitStack() as opened:
 
-    def begin(token: str | None = None) -> AttachedPage:
-        loop = current_host().loop
-        connecting = connect_host(loop, server.address, server.token if token is None else token, name="there")
-        mirror, client = loop.submit(connecting).result(30)
-        opened.append(client)
-        return AttachedPage(lambda send: RemotePageService(mirror, send))
+        def begin(token: str | None = None, version: str | None = None, **options: bool) -> RemotePage:
+            stranger = None if version is None else Stranger(server.address, version, **options)
+            address = server.address if stranger is None else opened.enter_context(stranger.serve())
+            page = RemotePage(address, server.token if token is None else token, stranger)
+            opened.callback(page.close)
+            assert (page.is_ours, version in (page.version, None)) == (stranger is None, True)
+            return page
 
-    yield begin
-    for client in opened:
-        current_host().loop.submit(client.close()).result(10)
+        yield begin
 
 
 @contextlib.contextmanager
@@ -66,77 +74,86 @@ def other_host(serve: Callable[[ServerConnection], None]) -> Iterator[str]:
         thread.join()
 
 
-def names(session: Session) -> tuple[str, str]:
-    """Returns the channels of the session and its chat."""
-    return f"{session.agent}:/{session.tab_id}", f"{session.agent}:/{session.tab_id}/chat"
-
-
-def truth(session: Session) -> ChatState:
-    """Returns the chat's state on its own host."""
-    state: ChatState = current_host().loop.call(lambda: current_host().channel(names(session)[1]).state)
-    return state
-
-
-def prompt(page: MirroringPage, chat: str, text: str) -> str:
-    """Sends a prompt from the page; returns the turn's id."""
-    turn_id = str(uuid.uuid4())
-    message = {"text": text, "origin": USER}
-    page.dispatch(chat, {"type": "chat/turnStarted", "turnId": turn_id, "message": message})
-    return turn_id
-
-
-def waiting_call(chat: ChatState) -> ToolCallPendingConfirmationState | None:
-    """Returns the tool call that waits for an answer."""
-    parts = () if chat.active_turn is None else chat.active_turn.response_parts
-    calls = [part.tool_call for part in parts if isinstance(part, ToolCallResponsePart)]
-    return next((call for call in calls if isinstance(call, ToolCallPendingConfirmationState)), None)
-
-
-def is_over(turn_id: str) -> Callable[[ChatState], bool]:
-    return lambda chat: any(turn.id == turn_id for turn in chat.turns)
-
-
-def test_page_prompts_approves_and_cancels_on_another_host(session: Session, attach: Attach) -> None:
-    """The page shows that host's state, including agentnb's extensions: risks, plans, options, times."""
-    page, (uri, chat) = attach(), names(session)
+@pytest.mark.parametrize("version", [None, *VERSIONS], ids=["agentnb", *VERSIONS])
+def test_page_prompts_approves_and_cancels_on_another_host(
+    session: Session, attach: Attach, version: str | None
+) -> None:
+    """The page shows that host's state: of agentnb with its extensions (plans, options, times), else as AHP has it."""
+    page, (uri, chat) = attach(version=version), names(session)
     page.follow(uri, chat)
-    first = prompt(page, chat, "/plan 3")
-    page.until(chat, is_over(first))
+    say(page, chat, "/plan 3")
 
     second = prompt(page, chat, "/ask execute")
-    call = waiting_call(page.until(chat, lambda state: waiting_call(state) is not None))
-    assert call is not None
-    option = next(each.id for each in call.options or () if each.kind == "approve")
-    confirmation = {"type": "chat/toolCallConfirmed", "turnId": second, "toolCallId": call.tool_call_id}
-    page.dispatch(chat, {**confirmation, "approved": True, "selectedOptionId": option})
+    call = asked(page, chat)
+    options = {each.kind: each.id for each in call.options or ()}
+    approval = {"turnId": second, "toolCallId": call.tool_call_id, "approved": True}
+    approval |= {"selectedOptionId": options["approve"]} if page.is_ours else {}
+    page.dispatch(chat, {"type": "chat/toolCallConfirmed", **approval})
     page.until(chat, is_over(second))
 
-    third = prompt(page, chat, "/hang")
-    page.until(chat, lambda state: state.active_turn is not None and state.active_turn.id == third)
-    page.dispatch(chat, {"type": "chat/turnCancelled", "turnId": third})
-    chat_state = page.until(chat, is_over(third))
+    third = prompt(page, chat, "/form")
+    (request,) = waiting_requests(page.until(chat, waiting_requests))
+    page.dispatch(chat, {"type": "chat/inputCompleted", "requestId": request.id, "response": "decline"})
+    page.until(chat, is_over(third))
+    cancel(page, chat, prompt(page, chat, "/hang"))
+
+    if page.stranger is not None:
+        page.stranger.cut()
+        page.until_link("cut")
+    turns = say(page, chat, "/fail").turns
+    assert [turn.state for turn in turns] == ["complete", "complete", "complete", "cancelled", "error"]
     page.until_settled(chat)
-    assert (
-        page.until(chat, lambda state: state == truth(session)).turns[1].response_parts
-        == chat_state.turns[1].response_parts
-    )
-    assert [turn.state for turn in chat_state.turns] == ["complete", "complete", "cancelled"]
-    assert page.refusals == []
+    page.until(chat, lambda state: ahp_form(state) == ahp_form(session.chat))
+    if page.is_ours:
+        page.until(chat, lambda state: state == session.chat)
+    assert (turns[-1].error is None, page.refusals) == (False, [])
 
 
-def test_page_opens_and_closes_conversations_on_another_host(session: Session, attach: Attach) -> None:
-    """Each is listed with its own chat; a conversation closed there is closed here."""
-    page = attach()
+@pytest.mark.parametrize(
+    "host",
+    [{}, {"version": "1.0.0"}, {"version": "1.0.0", "hides_new": True}],
+    ids=["agentnb", "another program", "one that lists new conversations late"],
+)
+def test_page_opens_and_closes_conversations_on_another_host(
+    session: Session, attach: Attach, host: dict[str, Any]
+) -> None:
+    """Each is listed with its own chat, also after a cut; a conversation closed there is closed here."""
+    page = attach(**host)
     made = page.ask("createSession", agent="eliza")
-    page.until(ROOT, lambda root: {made["channel"], names(session)[0]} <= {each.resource for each in root.sessions})
+    page.until_listed(made["channel"], names(session)[0])
     page.follow(made["channel"], made["chat"])
-    turn = prompt(page, made["chat"], "/say here")
-    page.until(made["chat"], is_over(turn))
+    say(page, made["chat"], "/say here")
+    if page.stranger is not None:
+        page.stranger.cut()
+        page.until_link("cut")
+        page.until_link("connected")
+        say(page, made["chat"], "/say again")
     assert session.turns == ()
     page.ask("disposeSession", channel=made["channel"])
-    page.until(ROOT, lambda root: made["channel"] not in {each.resource for each in root.sessions})
+    page.until_listed(but=made["channel"])
     with pytest.raises(RuntimeError, match="no channel"):
         page.ask("disposeSession", channel=made["channel"])
+
+
+def test_unreadable_action_ends_the_mirror_with_the_reason(session: Session, attach: Attach) -> None:
+    """Continuing would lose changes without notice."""
+    page, (uri, chat) = attach(version="1.0.0"), names(session)
+    page.follow(uri, chat)
+    assert page.stranger is not None
+    page.stranger.takes_numbers = True
+    session.prompt("/say well met").wait()
+    assert page.until_link("ended")["message"] == "The other host sent an action without 'serverSeq'."
+
+
+def test_agentnb_extension_is_refused_with_the_reason(session: Session, attach: Attach) -> None:
+    """Requests and actions of agentnb, by a host of another program."""
+    page, (uri, chat) = attach(version="1.0.0"), names(session)
+    page.follow(uri, chat)
+    with pytest.raises(RuntimeError, match="does not offer this"):
+        page.ask("listFiles", channel=uri)
+    page.dispatch(uri, {"type": "x-agentnb/modeChanged", "modeId": "plain"})
+    page.until_settled(uri)
+    assert "does not support this" in str(page.refusals[0].rejection_reason)
 
 
 def test_page_catches_up_after_a_cut_without_loss_or_repeat(session: Session, relay: Relay) -> None:
@@ -144,27 +161,21 @@ def test_page_catches_up_after_a_cut_without_loss_or_repeat(session: Session, re
     uri, chat = names(session)
     with agentnb.serve(hosts=[relay.place]) as server:
         relay.lead_to(server.address)
-        loop = current_host().loop
-        mirror, client = loop.submit(connect_host(loop, f"ws://{relay.place}/", server.token, name="there")).result(30)
-        page = AttachedPage(lambda send: RemotePageService(mirror, send))
+        page = RemotePage(f"ws://{relay.place}/", server.token)
         page.follow(uri, chat)
         for text in ("/say meanwhile", "/flood 6000"):
             relay.cut()
-            page.until(ROOT, lambda root: root.config.values[REMOTE_HOST]["state"] == "cut")
+            page.until_link("cut")
             session.prompt(text).wait()
             turn = prompt(page, chat, "/say afterwards")
             relay.mend()
-            page.until(ROOT, lambda root: root.config.values[REMOTE_HOST]["state"] == "connected")
+            page.until_link("connected")
             page.until(chat, is_over(turn))
         page.until_settled(chat)
-        page.until(chat, lambda state: state == truth(session))
-        loop.submit(client.close()).result(10)
-    assert [turn.message.text for turn in truth(session).turns] == [
-        "/say meanwhile",
-        "/say afterwards",
-        "/flood 6000",
-        "/say afterwards",
-    ]
+        page.until(chat, lambda state: state == session.chat)
+        page.close()
+    texts = [turn.message.text for turn in session.chat.turns]
+    assert texts == ["/say meanwhile", "/say afterwards", "/flood 6000", "/say afterwards"]
     assert page.refusals == []
 
 
@@ -196,9 +207,7 @@ def test_page_reads_files_and_changes_of_another_host(session: Session, attach: 
     page, (uri, chat) = attach(), names(session)
     page.follow(uri, chat)
     text = "a long line\n" * 10_000
-    turn = prompt(page, chat, text)
-    chat_state = page.until(chat, is_over(turn))
-    assert chat_state.turns[0].message.text != text
+    assert say(page, chat, text).turns[0].message.text != text
     ref = page.ask("fetchTurns", channel=chat)["turns"][0]["message"]["textRef"]
     whole = page.ask("fetchContent", channel=chat, uri=ref["uri"], offset=0, length=ref["size"])
     entries = page.ask("listFiles", channel=uri)["entries"]
@@ -208,15 +217,22 @@ def test_page_reads_files_and_changes_of_another_host(session: Session, attach: 
     assert "fit.txt" in [each["name"] for each in entries]
 
 
-def test_page_fetches_older_turns_from_another_host(session: Session, attach: Attach) -> None:
-    """Also those that the snapshot does not have."""
+@pytest.mark.parametrize("version", [None, "1.0.0"], ids=["agentnb", "another program"])
+def test_page_fetches_older_turns_from_another_host(session: Session, attach: Attach, version: str | None) -> None:
+    """Those that the snapshot does not have; from another program with a cursor, also after a cut."""
     for number in range(33):
         session.prompt(f"/say {number}").wait()
-    page, (uri, chat) = attach(), names(session)
+    page, (uri, chat) = attach(version=version), names(session)
     page.follow(uri, chat)
     first = page.until(chat, lambda state: state.turns).turns[0].id
     older = page.ask("fetchTurns", channel=chat, before=first, limit=50)["turns"]
     assert [each["message"]["text"] for each in older] == ["/say 0", "/say 1", "/say 2"]
+    if page.stranger is not None:
+        page.stranger.cut()
+        page.until_link("connected")
+        session.prompt("/say on").wait()
+        page.until(chat, lambda state: state.turns[-1].message.text == "/say on")
+        assert len(page.ask("fetchTurns", channel=chat, before=first, limit=50)["turns"]) == 3
 
 
 def test_connect_returns_the_conversations_and_the_state(server: Server, session: Session) -> None:
@@ -239,10 +255,10 @@ def test_a_revoked_token_ends_the_connection_for_good(server: Server, session: S
     page, (uri, chat) = attach(server.add_client("phone", rights=["drive"])), names(session)
     page.follow(uri, chat)
     server.revoke("phone")
-    root = page.until(ROOT, lambda root: root.config.values[REMOTE_HOST]["state"] == "ended")
+    link = page.until_link("ended")
     prompt(page, chat, "/say no")
     page.until_settled(chat)
-    assert "401" in root.config.values[REMOTE_HOST]["message"]
+    assert "401" in link["message"]
     assert "no connection" in str(page.refusals[0].rejection_reason)
 
 

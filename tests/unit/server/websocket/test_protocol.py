@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,39 +11,34 @@ import pytest
 
 import agentnb
 from agentnb import Server, Session
-from agentnb.api.settings import policy
-from agentnb.server.websocket.commands import SPOKEN
-from agentnb.server.websocket.projection import place_of, to_ahp
 from scripts.gen_ahp_docs import MISSING
-from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
+from tests.unit.server.websocket.client import VERSIONS, Client, Failed, chat_of, decisions, session_of
 from tests.unit.server.websocket.conftest import Connect
 
 
-@pytest.mark.parametrize(
-    ("offered", "chosen"),
-    [
-        (("0.9.0", "x"), "0.9.0"),
-        (("0.9.0", "0.4.0", "0.5.0"), "0.9.0"),
-        (("1.0.0", "0.9.0"), "1.0.0"),
-        (("0.9.0", "1.2.0", "2.0.0", "1.0.0"), "1.2.0"),
-        (("0.9.3", "0.10.0"), "0.9.3"),
-    ],
-)
-def test_initialize_chooses_the_highest_common_version(server: Server, offered: tuple[str, ...], chosen: str) -> None:
+def test_initialize_chooses_the_highest_common_version(server: Server) -> None:
     """In any order; invalid versions are ignored."""
-    client = Client(server.address, server.token)
-    assert client.initialize("me", versions=offered)["protocolVersion"] == chosen
-    client.close()
+    for chosen, *others in (
+        ("0.9.0", "x"),
+        ("0.9.0", "0.4.0", "0.5.0"),
+        ("1.0.0", "0.9.0"),
+        ("1.2.0", "0.9.0", "2.0.0", "1.0.0"),
+        ("0.9.3", "0.10.0"),
+    ):
+        for offered in ((chosen, *others), (*others, chosen)):
+            client = Client(server.address, server.token)
+            assert client.initialize("me", versions=offered)["protocolVersion"] == chosen
+            client.close()
 
 
-@pytest.mark.parametrize("offered", [("0.8.0",), ("0.5.0", "0.4.0"), ("0.5.1", "2.0.0"), ("0.10.0",), (), ("latest",)])
-def test_initialize_fails_with_supported_versions_when_none_fit(server: Server, offered: tuple[str, ...]) -> None:
+def test_initialize_fails_with_supported_versions_when_none_fit(server: Server) -> None:
     """The error is the specification's, with the versions in its data; the connection ends."""
-    client = Client(server.address, server.token)
-    with pytest.raises(Failed) as failed:
-        client.initialize("me", versions=offered)
-    assert (failed.value.code, failed.value.data) == (-32005, {"supportedVersions": list(SPOKEN)})
-    client.close()
+    for offered in (("0.8.0",), ("0.5.0", "0.4.0"), ("0.5.1", "2.0.0"), ("0.10.0",), (), ("latest",)):
+        client = Client(server.address, server.token)
+        with pytest.raises(Failed) as failed:
+            client.initialize("me", versions=offered)
+        client.close()
+        assert (failed.value.code, failed.value.data) == (-32005, {"supportedVersions": list(VERSIONS)})
 
 
 def test_session_lists_its_chat_with_its_status(server: Server, session: Session, connect: Connect) -> None:
@@ -60,9 +56,7 @@ def test_notifications_report_opened_renamed_and_closed_sessions(
 ) -> None:
     client = connect(None, "me", "ahp-root://")
     session = agentnb.start("eliza", cwd=tmp_path)
-    heard = []
-    added = client.hear(lambda message: message.get("method") == "root/sessionAdded")
-    heard.append(added["params"]["summary"]["resource"])
+    heard = [client.notice("root/sessionAdded")["summary"]["resource"]]
     client.dispatch(session_of(session), {"type": "session/titleChanged", "title": "Fit"})
 
     def is_renamed(message: dict[str, Any]) -> bool:
@@ -70,50 +64,63 @@ def test_notifications_report_opened_renamed_and_closed_sessions(
         return message.get("method") == "root/sessionSummaryChanged" and changes.get("title") == "Fit"
 
     heard.append(client.hear(is_renamed)["params"]["session"])
-    assert session_of(session) in [each["resource"] for each in client.ask("listSessions", {})["items"]]
     session.close()
-    removed = client.hear(lambda message: message.get("method") == "root/sessionRemoved")
-    heard.append(removed["params"]["session"])
+    heard.append(client.notice("root/sessionRemoved")["session"])
     assert heard == [session_of(session)] * 3
+
+
+def test_session_list_has_pages_folders_and_times(session: Session, connect: Connect) -> None:
+    """A cursor that is not of a page is refused."""
+    client = connect()
+    page = client.ask("listSessions", {"limit": 1})
+    sessions = list(page["items"])
+    while "nextCursor" in page:
+        page = client.ask("listSessions", {"limit": 1, "cursor": page["nextCursor"]})
+        sessions += page["items"]
+    (listed,) = [each for each in sessions if each["resource"] == session_of(session)]
+    began = datetime.fromisoformat(listed["createdAt"].removesuffix("Z"))
+    assert (began.year >= 1970, listed["createdAt"][-1], "workingDirectory" in listed) == (True, "Z", False)
+    assert listed["workingDirectories"] == client.snapshot(session_of(session))["workingDirectories"]
+    assert client.failure("listSessions", cursor="ahp-session:/gone") == -32602
 
 
 def test_client_opens_and_closes_a_conversation_at_its_own_uri(server: Server, connect: Connect) -> None:
     """A URI in use, an unknown agent, another folder and a path are refused with the right errors."""
     client, channel = connect(None, "me", "ahp-root://"), f"ahp-session:/{uuid.uuid4()}"
     client.ask("createSession", {"channel": channel, "provider": "eliza"})
-    codes = []
-    for params in (
-        {"channel": channel},
-        {"channel": f"ahp-session:/{uuid.uuid4()}", "provider": "nobody"},
-        {"channel": f"ahp-session:/{uuid.uuid4()}", "workingDirectory": "file:///etc"},
-        {"channel": "ahp-session:/../../etc"},
-        {"channel": f"ahp-session:/{uuid.uuid4()}", "fork": {"session": channel, "turnId": "1"}},
-    ):
-        with pytest.raises(Failed) as failed:
-            client.ask("createSession", params)
-        codes.append(failed.value.code)
-    assert codes == [-32003, -32002, -32009, -32602, -32602]
+
+    def code(**params: Any) -> int:
+        return client.failure("createSession", **{"channel": f"ahp-session:/{uuid.uuid4()}", **params})
+
+    assert code(channel=channel) == -32003
+    assert code(provider="nobody") == -32002
+    assert code(workingDirectory="file:///etc") == -32009
+    assert code(provider="eliza", workingDirectories=["file:///etc"]) == -32009
+    assert code(fork={"session": channel, "turnId": "1"}) == -32602
     client.ask("disposeSession", {"channel": channel})
-    gone = client.hear(lambda message: message.get("method") == "root/sessionRemoved")
-    assert gone["params"]["session"] == channel
+    assert client.notice("root/sessionRemoved")["session"] == channel
 
 
-def test_python_and_two_clients_drive_one_conversation(server: Server, session: Session, connect: Connect) -> None:
-    """Each sees the others' actions; only the first of two approvals counts, and the second is rejected."""
-    one, two = connect(None, "one", chat_of(session)), connect(server.add_client("b", rights=["approve"]), "two")
-    two.snapshot(chat_of(session))
-    turn = session.prompt("/ask execute")
-    call = one.hear_action("chat/toolCallReady")["action"]["toolCallId"]
-    two.hear_action("chat/toolCallReady")
-    approval = {"type": "chat/toolCallConfirmed", "turnId": turn.id, "toolCallId": call, "approved": True}
-    one.dispatch(chat_of(session), approval)
-    first = two.hear_action("chat/toolCallConfirmed")
-    seq = two.dispatch(chat_of(session), approval)
-    second = two.hear_action("chat/toolCallConfirmed")
-    assert ("rejectionReason" in first, first["origin"]["clientId"].startswith("remote:editor:one:")) == (False, True)
-    assert (second["origin"], "rejectionReason" in second) == ({"clientId": "two", "clientSeq": seq}, True)
-    turn.wait()
-    assert policy(session).records[-1].by == "client editor"
+def test_client_can_name_a_new_conversation_like_vscode(server: Server, connect: Connect) -> None:
+    """By its agent's name: this client gets the conversation by that name, others by the protocol's."""
+    tab_id = str(uuid.uuid4())
+    chosen, own = f"eliza:/{tab_id}", f"ahp-session:/{tab_id}"
+    client, other = connect(None, "me", "ahp-root://"), connect(server.add_client("other"), "other", "ahp-root://")
+    client.ask("createSession", {"channel": chosen, "provider": "eliza"})
+    added = [each.notice("root/sessionAdded")["summary"]["resource"] for each in (client, other)]
+    snapshot = client.ask("subscribe", {"channel": chosen})["snapshot"]
+    assert ([snapshot["resource"], *added], snapshot["state"]["provider"]) == ([chosen, chosen, own], "eliza")
+    client.dispatch(chosen, {"type": "session/titleChanged", "title": "Fit"})
+    assert client.hear_action("session/titleChanged")["channel"] == chosen
+    assert chosen in [each["resource"] for each in client.ask("listSessions", {})["items"]]
+    client.close()
+    again = Client(server.address, server.token)
+    params = {"clientId": "me", "lastSeenServerSeq": 0, "subscriptions": ["ahp-root://", chosen, "eliza:/none"]}
+    snapshots = again.ask("reconnect", params)["snapshots"]
+    assert [each["resource"] for each in snapshots] == ["ahp-root://", chosen]
+    again.ask("disposeSession", {"channel": chosen})
+    assert [each.notice("root/sessionRemoved")["session"] for each in (again, other)] == [chosen, own]
+    again.close()
 
 
 def test_only_one_of_two_simultaneous_approvals_counts(server: Server, session: Session, connect: Connect) -> None:
@@ -132,7 +139,7 @@ def test_only_one_of_two_simultaneous_approvals_counts(server: Server, session: 
     accepted = [name for name, message in own.items() if "rejectionReason" not in message["params"]]
     turn.wait()
     assert len(accepted) == 1
-    assert policy(session).records[-1].by == f"client {accepted[0]}"
+    assert decisions(session)[-1].by == f"client {accepted[0]}"
 
 
 def test_mcp_servers_are_reported_as_customizations(connect: Connect, tmp_path: Path) -> None:
@@ -152,27 +159,32 @@ def test_client_reads_only_files_of_the_workspace(session: Session, connect: Con
     client, here = connect(), tmp_path.as_uri()
     names = [each["name"] for each in client.ask("resourceList", {"uri": here})["entries"]]
     assert ("fit.txt" in names, client.ask("resourceRead", {"uri": f"{here}/fit.txt"})["data"]) == (True, "a fit\n")
-    codes = []
-    for uri in (f"{here}/../x", "file:///etc/passwd", "http://localhost/x", f"{here}/none", "agentnb-content:t/0"):
-        with pytest.raises(Failed) as failed:
-            client.ask("resourceRead", {"uri": uri})
-        codes.append(failed.value.code)
+    uris = f"{here}/../x", "file:///etc/passwd", "http://localhost/x", f"{here}/none", "agentnb-content:t/0"
+    codes = [client.failure("resourceRead", uri=uri) for uri in uris]
     assert codes == [-32009, -32009, -32008, -32008, -32008]
 
 
-@pytest.mark.parametrize("method", [*MISSING, "no/such"])
-def test_unsupported_method_gets_the_specified_error(connect: Connect, method: str) -> None:
+def test_unsupported_method_gets_the_specified_error(connect: Connect) -> None:
     """For each documented method: method not found, and the connection continues."""
     client = connect()
-    with pytest.raises(Failed) as failed:
-        client.ask(method, {})
-    assert (failed.value.code, client.ask("ping", {})) == (-32601, {})
+    assert {client.failure(method) for method in (*MISSING, "no/such")} == {-32601}
+    assert client.ask("ping", {}) == {}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_client_renegotiates_when_the_kernel_forgot_its_version(server: Server, version: str) -> None:
+    """For example after a kernel restart; on the same connection, as the protocol's own client does."""
+    client = Client(server.address, server.token)
+    assert client.failure("reconnect", clientId="me", lastSeenServerSeq=1, subscriptions=["ahp-root://"]) == -32600
+    begun = client.initialize("me", "ahp-root://", versions=(version,))
+    client.close()
+    assert (begun["protocolVersion"], len(begun["snapshots"])) == (version, 1)
 
 
 def test_reconnect_replays_missed_actions_and_lists_lost_channels(
     server: Server, session: Session, connect: Connect
 ) -> None:
-    """Its own earlier actions carry its client id; a number from the future is answered with snapshots."""
+    """Its own earlier actions carry its client id; a number from the future or of no sense gets snapshots."""
     client = connect(None, "me", chat_of(session))
     client.prompt(session, "/say first", str(uuid.uuid4()))
     last = client.hear_action("chat/turnComplete")["serverSeq"]
@@ -187,11 +199,11 @@ def test_reconnect_replays_missed_actions_and_lists_lost_channels(
     again.close()
     assert (replay["type"], replay["missing"], own[0]) == ("replay", [gone], "me")
     assert (numbers == sorted(set(numbers)), numbers[-1] > last) == (True, True)
-    ahead = Client(server.address, server.token)
-    params |= {"lastSeenServerSeq": numbers[-1] + 1_000_000}
-    answer = ahead.ask("reconnect", params)
-    ahead.close()
-    assert (answer["type"], [each["resource"] for each in answer["snapshots"]]) == ("snapshot", [chat_of(session)])
+    for number in (numbers[-1] + 1_000_000, 2**60, -1, 1e300, 0.5):
+        ahead = Client(server.address, server.token)
+        answer = ahead.ask("reconnect", {**params, "lastSeenServerSeq": number})
+        ahead.close()
+        assert (answer["type"], [each["resource"] for each in answer["snapshots"]]) == ("snapshot", [chat_of(session)])
 
 
 def test_terminals_of_agents_are_channels(server: Server, session: Session, connect: Connect) -> None:
@@ -204,32 +216,35 @@ def test_terminals_of_agents_are_channels(server: Server, session: Session, conn
     assert ("fitted" in state["content"][0]["value"], state["lifecycle"]) == (True, {"status": "exited", "exitCode": 0})
 
 
-def test_change_sets_are_channels(server: Server, session: Session, connect: Connect) -> None:
-    """A client can subscribe to a session's template, with the turn's id filled in."""
-    client = connect(None, "me", session_of(session))
-    template = client.snapshots[session_of(session)]["changesets"][-1]["uriTemplate"]
-    assert client.snapshot(template)["files"] == []
+WRONG_CHANNELS = [
+    "ahp-session:/../../etc",
+    "ahp-session:/..%2f..%2fetc",
+    "ahp-session://x/1",
+    "ahp-session:/",
+    "ahp-session:/1/2",
+    "ahp-session:/" + "a" * 1000,
+    "ahp-session:/\u0661",
+    "ahp-chat:/1\n",
+    "ahp-chat:/..%2f..",
+    "ahp-terminal:/1",
+    "ahp-changeset:/1/../2",
+    "ahp-other:/x",
+    "file:///etc/passwd",
+    "file:/x",
+    "",
+    "eliza:/1",
+    "eliza:/x/chat",
+    "eliza:/../../etc",
+    "x" * 41 + ":/x",
+]
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "ahp-session:/../../etc",
-        "ahp-session:/..%2f..%2fetc",
-        "ahp-session://x/1",
-        "ahp-session:/",
-        "ahp-session:/1/2",
-        "ahp-chat:/1\n",
-        "ahp-terminal:/1",
-        "ahp-changeset:/1/../2",
-        "eliza:/1",
-        "ahp-session:/" + "a" * 1000,
-        "ahp-session:/\u0661",
-    ],
-)
-def test_uri_of_another_form_is_rejected(uri: str) -> None:
-    """Rejects everything that looks like a path."""
-    assert place_of(uri) is None or to_ahp(uri) == uri
+def test_uri_of_another_form_is_refused(connect: Connect) -> None:
+    """Also everything that looks like a path: it names no channel that is open, and opens none."""
+    client = connect()
+    assert [client.failure("subscribe", channel=uri) for uri in WRONG_CHANNELS] == [-32001] * len(WRONG_CHANNELS)
+    assert {client.failure("createSession", channel=uri) for uri in WRONG_CHANNELS if uri != "eliza:/1"} == {-32602}
+    assert client.ask("ping", {}) == {}
 
 
 def test_client_fetches_long_content_by_reference(session: Session, connect: Connect) -> None:

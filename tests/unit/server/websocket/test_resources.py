@@ -11,17 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 
 from agentnb import Server, Session
-from agentnb.api.settings import policy
-from agentnb.host import current_host
-from agentnb.server.websocket.connection import MOST_REQUESTS
-from agentnb.server.websocket.resource_requests import placed
-from tests.unit.host.conftest import until
-from tests.unit.server.websocket.client import Client, Failed
+from tests.unit.server.websocket.client import Client, Failed, chat_of, decisions, own_session, own_sessions
 from tests.unit.server.websocket.conftest import Connect
 
 ROOT = "ahp-root://"
@@ -31,11 +24,8 @@ ROOT = "ahp-root://"
 def phone(server: Server, session: Session, connect: Connect) -> Iterator[Client]:
     """A client with the drive right; the workspace is that of *session*."""
     assert session.title
-    client_files = current_host().client_files
-    idle = client_files.idle_seconds
     yield connect(server.add_client("phone", rights=["drive"]), "phone")
-    client_files.idle_seconds = idle
-    for own in own_sessions():
+    for own in own_sessions("phone"):
         own.close()
 
 
@@ -47,11 +37,7 @@ def user(connect: Connect) -> Client:
 
 def answer(user: Client, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
     """Answers the next permission request of a client's conversation; returns it."""
-    added = user.hear(lambda message: message.get("method") == "root/sessionAdded")["params"]["summary"]
-    return answer_in(user, added["resource"].replace("ahp-session", "ahp-chat"), approved=approved, before=before)
-
-
-def answer_in(user: Client, chat: str, *, approved: bool, before: Callable[[], Any] = lambda: None) -> dict[str, Any]:
+    chat = user.notice("root/sessionAdded")["summary"]["resource"].replace("ahp-session", "ahp-chat")
     turn = user.snapshot(chat).get("activeTurn") or {"responseParts": []}
     parts = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
     waiting = [call for call in parts if call["status"] == "pending-confirmation"]
@@ -63,47 +49,29 @@ def answer_in(user: Client, chat: str, *, approved: bool, before: Callable[[], A
     return dict(card)
 
 
-def failure(client: Client, method: str, **params: Any) -> int:
-    """Returns the error code of a request."""
-    with pytest.raises(Failed) as failed:
-        client.ask(method, params)
-    return int(failed.value.code)
-
-
-def own_sessions() -> list[Session]:
-    conversations = [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]
-    return [Session(each) for each in conversations]
-
-
-def own_session() -> Session:
-    (session,) = own_sessions()
-    return session
-
-
 def allowing(phone: Client, user: Client, workspace: Path) -> Session:
     """Returns the client's conversation, with permissions set to allow."""
     number = phone.start("resourceMkdir", {"uri": (workspace / "first").as_uri()})
     answer(user, approved=True)
     phone.answer(number)
-    own = own_session()
+    own = own_session("phone")
     own.permissions = "allow"
     return own
 
 
+@pytest.mark.usefixtures("brief_turns")
 def test_file_written_by_a_client_is_approved_logged_and_undone(phone: Client, user: Client, tmp_path: Path) -> None:
     """The request shows the change, in a conversation named after the client."""
     path = tmp_path / "fit.py"
     path.write_text("x = 1\r\n")
     path.chmod(0o640)
-    current_host().client_files.idle_seconds = 0
     number = phone.start("resourceWrite", {"uri": path.as_uri(), "data": "x = 2\n", "encoding": "utf-8"})
     card = answer(user, approved=True, before=lambda: path.read_bytes() == b"x = 1\r\n" or pytest.fail("written"))
     assert phone.answer(number) == {}
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"x = 2\n", 0o640)
-    own = own_session()
-    until(current_host(), own, lambda: own.turns[-1].done)
+    own = own_session("phone")
     turn = own.turns[-1].wait()
-    record = policy(own).records[-1]
+    record = decisions(own)[-1]
     assert (card["confirmationTitle"], own.title) == ("Write fit.py", "phone (remote client)")
     assert (record.agent, record.tool, record.by, record.outcome) == ("remote-phone", "edit", "client editor", "allow")
     assert [(change.name, change.by) for change in turn.changes] == [("fit.py", ("toolCall",))]
@@ -115,15 +83,15 @@ def test_file_written_by_a_client_is_approved_logged_and_undone(phone: Client, u
 
 
 def test_client_requests_beyond_the_limit_are_refused(phone: Client, user: Client, tmp_path: Path) -> None:
-    """Also if all come in one packet; the others are refused and can be sent again."""
+    """Also if all come in one packet; those after the first 32 are refused and can be sent again."""
     assert user.seq >= 0  # with a user to ask, each request stays open until it is answered
     burst, params = b"", {"uri": (tmp_path / "new.txt").as_uri(), "data": "x", "encoding": "utf-8", "channel": ROOT}
-    for number in range(1_000, 1_000 + MOST_REQUESTS + 20):
+    for number in range(1_000, 1_052):
         request = {"jsonrpc": "2.0", "id": number, "method": "resourceWrite", "params": params}
         burst += Frame(Opcode.TEXT, json.dumps(request).encode()).serialize(mask=True)
     phone.socket.socket.sendall(burst)
     refused = [phone.hear(lambda message: "error" in message)["error"]["message"] for _ in range(20)]
-    assert set(refused) == {f"{MOST_REQUESTS} requests are being carried out. Send it again later."}
+    assert set(refused) == {"32 requests are being carried out. Send it again later."}
     assert not [message for message in phone.heard if "result" in message and message["id"] >= 1_000]
 
 
@@ -138,19 +106,18 @@ def test_change_denied_by_the_user_is_not_made(phone: Client, user: Client, tmp_
     assert (failed.value.code, path.read_text()) == (-32009, "kept")
 
 
-def test_write_is_refused_when_no_user_can_approve(phone: Client, tmp_path: Path) -> None:
-    """A client with the drive right cannot answer its own requests."""
+@pytest.mark.usefixtures("nothing_shown")
+def test_write_is_refused_when_no_user_can_approve(
+    server: Server, phone: Client, connect: Connect, tmp_path: Path
+) -> None:
+    """A client cannot answer its own requests; one that may only watch is refused before any file is read."""
     path = tmp_path / "new.txt"
-    assert failure(phone, "resourceWrite", uri=path.as_uri(), data="x", encoding="utf-8") == -32009
-    assert not path.exists()
-
-
-def test_client_with_the_watch_right_cannot_change_files(server: Server, connect: Connect, tmp_path: Path) -> None:
-    """Before any file is read."""
+    assert phone.failure("resourceWrite", uri=path.as_uri(), data="x", encoding="utf-8") == -32009
     watcher = connect(server.add_client("watcher"), "watcher")
     params = {"uri": tmp_path.as_uri(), "source": "", "destination": "", "data": "", "encoding": "utf-8"}
-    methods = ["Write", "Delete", "Move", "Copy", "Mkdir", "Resolve", "Request"]
-    assert [failure(watcher, f"resource{method}", **params) for method in methods] == [-32009] * len(methods)
+    for method in ("Write", "Delete", "Move", "Copy", "Mkdir", "Resolve", "Request"):
+        assert watcher.failure(f"resource{method}", **params) == -32009
+    assert not path.exists()
 
 
 def test_client_writes_moves_copies_and_deletes_files(phone: Client, user: Client, tmp_path: Path) -> None:
@@ -217,15 +184,14 @@ def test_impossible_change_gets_the_specified_error(phone: Client, user: Client,
         (-32008, "resourceResolve", {"uri": f"{here}/none"}),
         (-32008, "resourceResolve", {"uri": f"{here}/pipe"}),
     ]
-    assert [failure(phone, method, **params) for _, method, params in expected] == [code for code, _, _ in expected]
-    assert failure(phone, "resourceWrite", uri=f"{here}/fixed.txt", **write) == -32008
+    assert [phone.failure(method, **params) for _, method, params in expected] == [code for code, _, _ in expected]
+    assert phone.failure("resourceWrite", uri=f"{here}/fixed.txt", **write) == -32008
     kept = [(tmp_path / name).read_text() for name in ("a.txt", "first/b.txt", ".env", "fixed.txt")]
     assert kept == ["a", "b", "KEY=1", "fixed"]
     assert [call.title for call in own.turns[-1].tool_calls] == ["Create the folder first", "Write fixed.txt"]
 
 
-@pytest.mark.parametrize("method", ["Write", "Delete", "Mkdir", "Resolve", "Request", "Move", "Copy"])
-def test_client_cannot_reach_files_outside_the_workspace(phone: Client, tmp_path: Path, method: str) -> None:
+def test_client_cannot_reach_files_outside_the_workspace(phone: Client, tmp_path: Path) -> None:
     """By absolute paths, ``..``, links out, links in a circle, other machines and other schemes."""
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
@@ -236,16 +202,18 @@ def test_client_cannot_reach_files_outside_the_workspace(phone: Client, tmp_path
     here = tmp_path.as_uri()
     uris = [f"{outside.as_uri()}/a.txt", f"{here}/../{outside.name}/a.txt", f"{here}/out/a.txt", f"{here}/loop/a.txt"]
     uris += [f"{here}/%2e%2e/{outside.name}/a.txt", "file:///etc/passwd", "file://elsewhere/a", f"{here}/a%00b"]
+    inside, new = f"{here}/inside.txt", f"{here}/new.txt"
     for uri in uris:
         params = {"uri": uri, "data": "x", "encoding": "utf-8", "recursive": True}
-        params |= {"source": f"{here}/inside.txt", "destination": uri}
-        assert failure(phone, f"resource{method}", **params) in {-32008, -32009}, uri
-        if method in {"Move", "Copy"}:
-            params |= {"source": uri, "destination": f"{here}/new.txt"}
-            assert failure(phone, f"resource{method}", **params) in {-32008, -32009}, uri
+        for method in ("Write", "Delete", "Mkdir", "Resolve", "Request"):
+            assert phone.failure(f"resource{method}", **params) in {-32008, -32009}, uri
+        for method in ("Move", "Copy"):
+            for source, destination in ((inside, uri), (uri, new)):
+                places = {"source": source, "destination": destination}
+                assert phone.failure(f"resource{method}", **places) in {-32008, -32009}, uri
     assert [each.name for each in outside.iterdir()] == ["a.txt"]
     assert (outside / "a.txt").read_text() == "hidden"
-    assert own_sessions() == []
+    assert own_sessions("phone") == []
 
 
 def test_moving_or_deleting_a_link_keeps_its_target(phone: Client, user: Client, tmp_path: Path) -> None:
@@ -273,7 +241,7 @@ def test_file_that_changes_during_approval_needs_a_new_approval(phone: Client, u
     answer(user, approved=True, before=lambda: path.write_text("one\ntwo\n"))
     card = user.hear_action("chat/toolCallReady")["action"]
     approval = {"turnId": card["turnId"], "toolCallId": card["toolCallId"], "approved": True}
-    user.dispatch(f"ahp-chat:/{own_session().tab_id}", {"type": "chat/toolCallConfirmed", **approval})
+    user.dispatch(chat_of(own_session("phone")), {"type": "chat/toolCallConfirmed", **approval})
     assert phone.answer(number) == {}
     assert (card["confirmationTitle"], path.read_text()) == (
         "Write log.txt, which has changed in the meantime",
@@ -284,26 +252,14 @@ def test_file_that_changes_during_approval_needs_a_new_approval(phone: Client, u
 def test_permission_request_ends_when_the_client_leaves(
     server: Server, phone: Client, user: Client, tmp_path: Path
 ) -> None:
-    """A late approval writes nothing."""
-    path = tmp_path / "late.txt"
+    """A late approval is rejected and writes nothing."""
+    path, ends = tmp_path / "late.txt", []
+
+    def leave() -> None:
+        server.revoke("phone")
+        ends.append(user.hear_action("chat/toolCallConfirmed")["action"]["approved"])
+
     phone.start("resourceWrite", {"uri": path.as_uri(), "data": "x", "encoding": "utf-8"})
-    answer(user, approved=True, before=lambda: leave(server))
-    confirmation = user.hear_action("chat/toolCallConfirmed")
-    assert (confirmation["action"].get("approved"), path.exists()) == (False, False)
-
-
-def leave(server: Server) -> None:
-    """Ends the phone's connection, and its permission request."""
-    server.revoke("phone")
-    own = own_session()
-    until(current_host(), own, lambda: not own.questions)
-
-
-@given(st.binary(max_size=8), st.binary(max_size=4), st.integers(0, 10))
-def test_write_modes_keep_the_other_data(before: bytes, data: bytes, position: int) -> None:
-    """At any position: only ``truncate`` loses data, and *data* stays in one piece."""
-    for mode in ("append", "insert"):
-        after = placed(before, data, mode, position)
-        at = min(position, len(before)) if mode == "insert" else max(0, len(before) - position)
-        assert (after[:at], after[at : at + len(data)], after[at + len(data) :]) == (before[:at], data, before[at:])
-    assert placed(before, data, "truncate", position) == before[:position] + data
+    answer(user, approved=True, before=leave)
+    late = user.hear_action("chat/toolCallConfirmed")
+    assert (ends, "rejectionReason" in late, path.exists()) == ([False], True, False)

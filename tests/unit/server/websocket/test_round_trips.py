@@ -1,4 +1,7 @@
-"""The protocol's own round-trip cases, if checked out: each input is read and written again as expected."""
+"""The inside: single forms of the protocol, with many cases.
+
+Its own round-trip cases, if checked out, are read and written again as expected; writes keep other data.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentnb.server.websocket.commands import ChangesetTarget
 from agentnb.server.websocket.projection import summary_to_ahp
+from agentnb.server.websocket.resource_requests import placed
 from agentnb.state import ChatInputQuestion, Envelope, Markdown, SessionSummary, decode, decode_action, to_json
 from agentnb.state.change import iso_time
 from tests.conftest import ROOT
@@ -88,3 +94,13 @@ def test_every_case_type_is_known() -> None:
     """A new type of case must not be skipped silently."""
     types = {json.loads(path.read_text())["type"] for path in FILES} - {"JsonRpcMessage"}
     assert types <= READ.keys()
+
+
+@given(st.binary(max_size=8), st.binary(max_size=4), st.integers(0, 10))
+def test_write_modes_keep_the_other_data(before: bytes, data: bytes, position: int) -> None:
+    """At any position: only ``truncate`` loses data, and *data* stays in one piece."""
+    for mode in ("append", "insert"):
+        after = placed(before, data, mode, position)
+        at = min(position, len(before)) if mode == "insert" else max(0, len(before) - position)
+        assert (after[:at], after[at : at + len(data)], after[at + len(data) :]) == (before[:at], data, before[at:])
+    assert placed(before, data, "truncate", position) == before[:position] + data

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import shutil
 import ssl
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
 
 import agentnb
 from agentnb import HostUnavailable
-from tests.unit.server.websocket.client import PATIENCE, VERSIONS, Client
+from tests.unit.server.websocket.client import Client
 from tests.unit.server.websocket.relay import Relay
 
 
@@ -34,24 +30,15 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return files
 
 
-async def initialized(address: str, token: str, tls: ssl.SSLContext) -> dict[str, Any]:
-    """Returns the answer to `initialize` over TLS."""
-    headers = {"Authorization": f"Bearer {token}"}
-    params = {"channel": "ahp-root://", "clientId": "me", "protocolVersions": VERSIONS, "initialSubscriptions": ()}
-    async with connect(address, ssl=tls, additional_headers=headers, open_timeout=PATIENCE, proxy=None) as socket:
-        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
-        while "result" not in (answer := json.loads(await asyncio.wait_for(socket.recv(), PATIENCE))):
-            assert "error" not in answer
-        return dict(answer["result"])
-
-
 def test_certificate_serves_tls_to_clients_that_trust_it(certificate: tuple[Path, Path]) -> None:
     """Clients without trust or TLS cannot connect, and send no token."""
     cert, key = certificate
     with agentnb.serve(certificate=cert, key=key) as server:
         assert server.address.startswith("wss://127.0.0.1:")
         trusting = ssl.create_default_context(cafile=cert)
-        assert asyncio.run(initialized(server.address, server.token, trusting))["protocolVersion"] == "1.0.0"
+        client = Client(server.address, server.token, ssl=trusting)
+        assert client.initialize("me")["protocolVersion"] == "1.0.0"
+        client.close()
         with agentnb.connect(server.url, certificate=cert) as remote:
             assert remote.state == "connected"
         with pytest.raises(HostUnavailable, match="certificate"):

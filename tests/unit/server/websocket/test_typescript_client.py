@@ -1,4 +1,7 @@
-"""The Agent Host Protocol's own TypeScript client, if checked out, on a live conversation with eliza."""
+"""The Agent Host Protocol's own TypeScript client, if checked out, on a live conversation with eliza.
+
+It mirrors the host with its own reducers, of version 0.5, and with those of a built VS Code, if there is one.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from agentnb import Server, Session
-from agentnb.host import current_host
-from agentnb.server.service import Service
 from tests.unit.server.websocket.attached_page import AttachedPage
-from tests.unit.server.websocket.client import USER, chat_of, session_of
+from tests.unit.server.websocket.client import USER, VERSIONS, Client, chat_of, session_of
 from tests.unit.server.websocket.conftest import Connect
-from tests.unit.server.websocket.typescript_client import Peer, make_bundle, states
+from tests.unit.server.websocket.typescript_client import Peer, make_bundle, make_reducers_of_vscode, settled, states
+
+ROOT_URI = "ahp-root://"
+LATER = ("startedAt", "duration")
+"""Fields of turns that the client's own reducers do not know."""
 
 
 @pytest.fixture(scope="module")
@@ -23,60 +28,125 @@ def bundle(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bundle(shared, tmp_path_factory.mktemp("ahp"))
 
 
-@pytest.fixture
-def peer(bundle: Path) -> Iterator[Peer]:
+@pytest.fixture(scope="module")
+def vscode_bundle(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with VS Code's reducers."""
+    into = tmp_path_factory.mktemp("vscode")
+    return make_bundle(shared, into, make_reducers_of_vscode(shared, into))
+
+
+def opened(bundle: Path) -> Iterator[Peer]:
     peer = Peer(bundle)
     yield peer
     peer.close()
 
 
-LATER = ("startedAt", "duration")
-"""Fields of turns that the client's reducers, of version 0.5, do not know."""
+@pytest.fixture
+def peer(bundle: Path) -> Iterator[Peer]:
+    yield from opened(bundle)
 
 
-def test_typescript_client_mirrors_a_conversation_and_reconnects(
-    server: Server, session: Session, connect: Connect, peer: Peer
-) -> None:
-    """At each step the mirror's root and chat equal the host's, but for times and what 0.5 lacks."""
-    root, of_session, chat = "ahp-root://", session_of(session), chat_of(session)
-    host = connect(server.add_client("truth"), "truth")
-    begun = peer.do("connect", url=server.url, id="theirs", versions=["1.0.0"], uris=[root, of_session, chat])
+@pytest.fixture
+def vscode(vscode_bundle: Path) -> Iterator[Peer]:
+    yield from opened(vscode_bundle)
+
+
+@pytest.fixture
+def host(server: Server, connect: Connect) -> Client:
+    """A client that requests snapshots of the same version."""
+    return connect(server.add_client("truth"), "truth")
+
+
+def prompt(peer: Peer, session: Session, text: str) -> str:
+    """Sends a prompt; returns the turn's id."""
+    turn_id = str(uuid.uuid4())
+    began = {"startedAt": "2026-01-01T00:00:00.000Z", "message": {"text": text, "origin": USER}}
+    peer.dispatch(chat_of(session), "chat/turnStarted", turnId=turn_id, **began)
+    return turn_id
+
+
+def connect_peer(peer: Peer, server: Server, *uris: str) -> None:
+    """Connects the client with the newest version that it offers."""
+    begun = peer.do("connect", url=server.url, id="theirs", versions=VERSIONS, uris=[ROOT_URI, *uris])
     assert begun["protocolVersion"] == "1.0.0"
-    mirrored, truth = states(peer, host, root, chat, without=LATER)
-    assert mirrored == truth
 
-    turns = [str(uuid.uuid4()) for _ in range(4)]
-    peer.dispatch(chat, "chat/turnStarted", turnId=turns[0], message={"text": "/say well met", "origin": USER})
+
+@pytest.mark.parametrize("reducers", ["peer", "vscode"], ids=["its own reducers", "VS Code's reducers"])
+def test_mirror_equals_the_host_throughout_a_conversation(
+    server: Server, session: Session, host: Client, reducers: str, request: pytest.FixtureRequest
+) -> None:
+    """At each step, byte for byte but for times and, with its own reducers, what version 0.5 lacks."""
+    peer: Peer = request.getfixturevalue(reducers)
+    of_session, chat, is_own = session_of(session), chat_of(session), reducers == "peer"
+    uris, without = ((ROOT_URI, chat), LATER) if is_own else ((ROOT_URI, of_session, chat), ())
+    connect_peer(peer, server, of_session, chat)
+
+    def check() -> None:
+        mirrored, truth = states(peer, host, *uris, without=without)
+        assert mirrored == truth
+
+    check()
+    prompt(peer, session, "/say well met")
     peer.do("until", uri=chat, text='"state":"complete"')
     assert session.turns[0].wait().text == "well met"
+    check()
 
-    peer.dispatch(chat, "chat/turnStarted", turnId=turns[1], message={"text": "/ask execute", "origin": USER})
+    asking = prompt(peer, session, "/ask execute")
     state = peer.do("until", uri=chat, text='"status":"pending-confirmation"')
+    check()
     call = state["activeTurn"]["responseParts"][-1]["toolCall"]
-    approval = {"turnId": turns[1], "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
+    approval = {"turnId": asking, "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
     peer.dispatch(chat, "chat/toolCallConfirmed", **approval)
     assert "Allow once" in session.turns[1].wait().text
+    check()
 
-    peer.dispatch(chat, "chat/turnStarted", turnId=turns[2], message={"text": "/hang", "origin": USER})
+    prompt(peer, session, "/hang")
     peer.do("until", uri=chat, text="I am silent until you cancel.")  # AHP has no action for text after the turn's end
-    peer.dispatch(chat, "chat/turnCancelled", turnId=turns[2])
+    queued = {"id": str(uuid.uuid4()), "kind": "queued", "message": {"text": "/say from the queue", "origin": USER}}
+    peer.do("dispatch", uri=chat, action={"type": "chat/pendingMessageSet", **queued})
+    peer.do("until", uri=chat, text="from the queue")
+    check()
+    peer.dispatch(chat, "chat/queuedMessagesReordered", order=[queued["id"]])
+    peer.dispatch(chat, "chat/turnCancelled", turnId=session.turns[2].id, duration=5)
     assert session.turns[2].wait().state == "cancelled"
-    mirrored, truth = states(peer, host, root, chat, without=LATER)
-    assert mirrored == truth
+    check()
 
     peer.do("cut")
     session.prompt("/plan 3").wait()
     back = peer.do("reconnect", url=server.url)
     assert (back["type"], back["missing"]) == ("replay", [])
-    mirrored, truth = states(peer, host, root, chat, without=LATER)
-    assert mirrored == truth
+    check()
 
     peer.do("cut")
     session.prompt("/tool search").wait()
     assert peer.do("reconnect", url=server.url, since=0)["type"] == "snapshot"
-    mirrored, truth = states(peer, host, root, chat, without=LATER)
-    assert mirrored == truth
+    check()
     assert peer.do("rejections") == []
+
+
+def test_form_and_error_are_mirrored_in_their_turns(
+    server: Server, session: Session, host: Client, vscode: Peer
+) -> None:
+    """Version 0.5 has neither there. A form stays, with its outcome."""
+    of_session, chat = session_of(session), chat_of(session)
+    connect_peer(vscode, server, of_session, chat)
+
+    def check() -> None:
+        mirrored, truth = states(vscode, host, of_session, chat)
+        assert mirrored == truth
+
+    prompt(vscode, session, "/form")
+    state = vscode.do("until", uri=chat, text='"kind":"inputRequest"')
+    request = next(part for part in state["activeTurn"]["responseParts"] if part["kind"] == "inputRequest")["request"]
+    check()
+    vscode.dispatch(chat, "chat/inputCompleted", requestId=request["id"], response="decline")
+    session.turns[0].wait()
+    check()
+    kinds = [part["kind"] for part in vscode.do("state", uri=chat)["turns"][0]["responseParts"]]
+    assert "inputRequest" in kinds
+    prompt(vscode, session, "/fail")
+    vscode.do("until", uri=chat, text='"kind":"error"')
+    check()
 
 
 def test_page_python_and_typescript_client_prompt_at_once(
@@ -84,7 +154,7 @@ def test_page_python_and_typescript_client_prompt_at_once(
 ) -> None:
     """All prompt at once: every prompt is answered once, and all see the same in the end."""
     chat, ours = chat_of(session), f"{session.agent}:/{session.tab_id}/chat"
-    page = AttachedPage(lambda send: Service(current_host(), send))
+    page = AttachedPage()
     page.follow(ours)
     peer.do("connect", url=server.url, id="theirs", versions=["1.0.0"], uris=[chat])
     prompts = []
@@ -102,25 +172,40 @@ def test_page_python_and_typescript_client_prompt_at_once(
     assert (mirrored, peer.do("rejections"), page.refusals) == (truth, [], [])
 
 
-def test_typescript_client_approves_and_mirrors_a_file_change(
-    server: Server, session: Session, connect: Connect, peer: Peer, tmp_path: Path
-) -> None:
-    """The client's own conversation is like any other: listed, followed, answered."""
-    assert session.title
-    phone = connect(server.add_client("phone", rights=["drive"]), "phone")
-    host = connect(server.add_client("truth"), "truth", "ahp-root://")
-    peer.do("connect", url=server.url, id="theirs", versions=["1.0.0"], uris=["ahp-root://"])
-    number = phone.start("resourceWrite", {"uri": (tmp_path / "a.txt").as_uri(), "data": "a", "encoding": "utf-8"})
-    added = host.hear(lambda message: message.get("method") == "root/sessionAdded")["params"]["summary"]["resource"]
-    uris = added, added.replace("ahp-session", "ahp-chat")
-    for uri in uris:
-        peer.do("subscribe", uri=uri)
-    turn = peer.do("until", uri=uris[1], text='"status":"pending-confirmation"')["activeTurn"]
-    call = turn["responseParts"][-1]["toolCall"]
-    approval = {"turnId": turn["id"], "toolCallId": call["toolCallId"], "approved": True, "confirmed": "user-action"}
-    peer.dispatch(uris[1], "chat/toolCallConfirmed", **approval)
-    assert (phone.answer(number), (tmp_path / "a.txt").read_text()) == ({}, "a")
-    mirrored, truth = states(peer, host, "ahp-root://", uris[1], without=LATER)
+def test_older_turns_arrive_as_an_action(server: Server, session: Session, host: Client, vscode: Peer) -> None:
+    """A client that got only the latest turns has all in the end, and no cursor."""
+    for number in range(6):
+        session.prompt(f"/say {number}").wait()
+    chat = chat_of(session)
+    connect_peer(vscode, server)
+    subscription = vscode.do("request", method="subscribe", params={"channel": chat, "view": {"turns": 2}})
+    assert [
+        len(subscription["snapshot"]["state"]["turns"]),
+        "turnsNextCursor" in subscription["snapshot"]["state"],
+    ] == [2, True]
+    cursor = vscode.do("take", snapshot=subscription["snapshot"])["turnsNextCursor"]
+    answers = []
+    while cursor is not None:
+        answers.append(
+            vscode.do("request", method="fetchTurns", params={"channel": chat, "cursor": cursor, "limit": 3})
+        )
+        cursor = vscode.do("state", uri=chat).get("turnsNextCursor")
+    assert answers == [{}, {}]
+    assert settled(vscode.do("state", uri=chat)) == settled(host.snapshot(chat))
+
+
+def test_terminals_and_change_sets_are_mirrored(server: Server, session: Session, host: Client, vscode: Peer) -> None:
+    """A terminal, running and ended, with the chat that owns it; the files that a turn changed."""
+    session.permissions = "allow"
+    of_session = session_of(session)
+    connect_peer(vscode, server, of_session)
+    changes = vscode.do("state", uri=of_session)["changesets"][-1]
+    vscode.do("subscribe", uri=changes["uriTemplate"])
+    session.prompt("/run echo fitted").wait()
+    root = vscode.do("until", uri=ROOT_URI, text='"lifecycle":{"status":"exited"')
+    (terminal,) = [each for each in root["terminals"] if each["claim"]["chat"] == chat_of(session)]
+    vscode.do("subscribe", uri=terminal["resource"])
+    session.prompt("/write fit.txt good").wait()
+    vscode.do("until", uri=changes["uriTemplate"], text="fit.txt")
+    mirrored, truth = states(vscode, host, ROOT_URI, of_session, terminal["resource"], changes["uriTemplate"])
     assert mirrored == truth
-    for each in [each for each in current_host().conversations.values() if each.spec.name == "remote-phone"]:
-        Session(each).close()

@@ -15,11 +15,7 @@ import pytest
 
 import agentnb
 from agentnb import HostUnavailable
-from agentnb.host import current_host
-from agentnb.host.channels import ROOT
-from agentnb.plugins.connect.remote.connecting import RemotePageService, connect_host
-from tests.unit.server.websocket.attached_page import AttachedPage
-from tests.unit.server.websocket.test_connect import is_over, prompt
+from tests.unit.server.websocket.remote_page import ROOT, RemotePage, say
 from tests.unit.server.websocket.typescript_client import HERE, vscode_folder
 
 SAYS = "Agent host server listening on "
@@ -53,26 +49,24 @@ def vscode(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 
 
 @pytest.fixture
-def page(vscode: tuple[str, str]) -> Iterator[AttachedPage]:
-    (address, token), loop = vscode, current_host().loop
-    mirror, client = loop.submit(connect_host(loop, f"{address}?tkn={token}", token, name="VS Code")).result(30)
-    assert not mirror.form.is_ours
-    page = AttachedPage(lambda send: RemotePageService(mirror, send))
+def page(vscode: tuple[str, str]) -> Iterator[RemotePage]:
+    address, token = vscode
+    page = RemotePage(f"{address}?tkn={token}", token)
+    assert not page.is_ours
     page.follow(ROOT)
     yield page
-    loop.submit(client.close()).result(10)
+    page.close()
 
 
 def titles(root: Any) -> list[str]:
     return [each.title for each in root.sessions or ()]
 
 
-def test_page_opens_renames_and_closes_a_vscode_conversation(page: AttachedPage) -> None:
+def test_page_opens_renames_and_closes_a_vscode_conversation(page: RemotePage) -> None:
     """Nobody is signed in there, so the turn ends with an error, which the page shows."""
     made = page.ask("createSession", agent=page.until(ROOT, lambda root: root.agents).agents[0].provider)
     page.follow(made["channel"], made["chat"])
-    turn = prompt(page, made["chat"], "hello")
-    (ended_turn,) = page.until(made["chat"], is_over(turn)).turns
+    (ended_turn,) = say(page, made["chat"], "hello").turns
     assert (ended_turn.state, ended_turn.message.text, ended_turn.error is None) == ("error", "hello", False)
     assert ended_turn.started_at is not None
     page.dispatch(made["channel"], {"type": "session/titleChanged", "title": "Renamed here"})
