@@ -1,4 +1,7 @@
-"""Commands are rehearsed: they run for real on a copy, and leave nothing."""
+"""Commands are rehearsed: they run for real on a copy, and leave nothing.
+
+The inside: hostile commands in each way of isolating them, of which a machine chooses one.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ import agentnb
 from agentnb import Rehearsal
 from agentnb.errors import UsageError
 from agentnb.plugins.rehearsal.command import rehearse_command
+from tests.rehearsal_here import needs_namespaces
 
 _WAYS = ("namespaces", "Landlock")
 LATE = "longer than the limit"
@@ -28,7 +32,6 @@ def _missing(way: str) -> str:
 
 
 MISSING = {way: _missing(way) for way in _WAYS}
-needs_namespaces = pytest.mark.skipif(bool(MISSING["namespaces"]), reason=MISSING["namespaces"])
 each_way = pytest.mark.parametrize(
     "way", [pytest.param(way, marks=pytest.mark.skipif(bool(why), reason=why)) for way, why in MISSING.items()]
 )
@@ -182,10 +185,10 @@ def test_rehearsed_command_cannot_run_over_100_processes_at_once(folder: Path, n
     assert len([line for line in rehearsal.stdout.splitlines() if line.isdigit()]) <= 120
 
 
-@each_way
-def test_rehearsed_command_is_stopped_at_the_time_limit(folder: Path, nothing_left: None, way: str) -> None:
+@needs_namespaces
+def test_rehearsed_command_is_stopped_at_the_time_limit(folder: Path, nothing_left: None) -> None:
     """The answer says so, with the output so far."""
-    rehearsal = rehearse_command("echo begun; sleep 1000", folder, seconds=4, ways=[way])
+    rehearsal = agentnb.rehearse(command="echo begun; sleep 1000", cwd=folder, seconds=4)
     assert (rehearsal.stdout, rehearsal.error) == ("begun\n", "It took longer than the limit of 4 s")
 
 
@@ -294,7 +297,7 @@ def test_rehearsal_display_escapes_output() -> None:
 def test_next_rehearsal_removes_folder_of_a_killed_process(folder: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    program = "import sys; from agentnb.plugins.rehearsal.command import rehearse_command as run; run(sys.argv[1], '.')"
+    program = "import sys, agentnb; agentnb.rehearse(command=sys.argv[1])"
 
     def begun(command: str) -> psutil.Popen:
         words, env = [sys.executable, "-c", program, command], {**os.environ, "TMPDIR": str(temporary)}
