@@ -213,10 +213,11 @@ def test_confined_commands_use_separate_temporary_files(start: Start, tmp_path: 
     assert str(own) not in session.health().confined
 
 
-def test_start_refuses_invalid_confine_and_network_values(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hosts", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
+def test_start_refuses_invalid_confine_and_network_values(tmp_path: Path, hosts: Any) -> None:
+    """The error shows the fault and the right form."""
     with pytest.raises(UsageError, match="confine must be True or False"):
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r'network must be "all", "none" or a list of hosts'):
-        agentnb.start(cwd=tmp_path, confine=True, network="example.org")
-    with pytest.raises(UsageError, match=r"'https://example\.org' in network is not a host"):
-        agentnb.start(cwd=tmp_path, confine=True, network=["https://example.org"])
+    with pytest.raises(UsageError, match="network") as raised:
+        agentnb.start(cwd=tmp_path, confine=True, network=hosts)
+    assert raised.value.hint

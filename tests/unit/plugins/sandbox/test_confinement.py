@@ -73,7 +73,7 @@ def confined(
 
 @needs_landlock
 def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
-    """It reads the system, writes the workspace, further folders and its state, and starts programs."""
+    """It reads the system, writes the workspace, further folders and its state, starts programs, opens a terminal."""
     further = folder.parent / "further"
     further.mkdir()
     command = "echo 1 > a; mkdir b; mv a b/a; echo 2 > ~/.mine/x; echo 3 > ~/.new/y; echo 4 > ../further/z; ls /usr"
@@ -84,6 +84,8 @@ def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert [(folder / "b/a").read_text(), (further / "z").read_text()] == ["1\n", "4\n"]
     assert (folder.parent / ".new/y").read_text() == "3\n"
+    terminal = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
+    assert confined(folder, Confine(), sys.executable, "-c", terminal).stdout == "True b'x'\n"
 
 
 @needs_landlock
@@ -235,13 +237,6 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     summary, doctor = done.stdout.splitlines() or ("", done.stderr)
     assert summary.endswith(f"can write only to this folder (not checked on this system: {named})")
     assert doctor.endswith(f"Not checked on this system: {named}. Never checked: {never}.")
-
-
-@needs_landlock
-def test_confined_agent_can_open_its_own_terminal(folder: Path) -> None:
-    """Agents run commands in one: it is created without opening its path."""
-    code = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
-    assert confined(folder, Confine(), sys.executable, "-c", code).stdout == "True b'x'\n"
 
 
 @pytest.mark.parametrize(
