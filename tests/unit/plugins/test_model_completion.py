@@ -6,122 +6,136 @@ import asyncio
 import json
 import random
 from collections.abc import Callable
-from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
-from agentnb.host import current_host
-from agentnb.host.environment import current_environment
-from agentnb.plugins.inline.completion import (
-    CancelParams,
-    CompleteParams,
-    CompletionResult,
-    cancel,
-    complete,
-    fitting,
-)
-from agentnb.plugins.inline.model_completion import close_servers, without_fence
+from tests.thorough import examples
 from tests.unit.api.conftest import KernelSettings
-from tests.unit.plugins.inline.conftest import SECONDS, Complete, ask, by
+from tests.unit.plugins.inline.conftest import SECONDS, by
 from tests.unit.plugins.local.conftest import Models, models
+from tests.unit.server.test_service import Page
 
-__all__ = ["ask", "by", "models"]
+__all__ = ["by", "models"]
 
 pytestmark = pytest.mark.slow
 By = Callable[..., None]
 KINDS = {"ollama": "prompt", "llama_cpp": "input_prefix", "vllm": "messages"}
 """The field for the text before the cursor, by kind of server."""
+NOTHING = {"text": "", "took": 0, "error": ""}
 
 
-def test_completion_uses_the_method_of_each_kind_of_server(ask: Complete, by: By, models: Models) -> None:
+def completed(page: Page, prefix: str, **fields: object) -> dict[str, Any]:
+    """Returns the answer to a page's request for a completion."""
+    result: dict[str, Any] = page.ask("inline/complete", {"id": "one", "prefix": prefix, **fields})["result"]
+    return result
+
+
+def filled(page: Page, text: str, before: str = "", suffix: str = "") -> str:
+    """Returns the completion if the model inserts *text* behind *before*."""
+    escaped = text.replace("\n", "\\n")
+    result = completed(page, f"# fills: {escaped}\n{before}", suffix=suffix)
+    assert result["error"] == ""
+    return str(result["text"])
+
+
+def test_completion_uses_the_method_of_each_kind_of_server(page: Page, by: By, models: Models) -> None:
     """Fill-in-the-middle with a suffix, llama.cpp's own method, or a chat, whose code fence is removed."""
     for kind, field in KINDS.items():
         by("local", models.url(kind))
-        result = ask(f"# {kind}\n# fills: x = 1\n", suffix="\nprint(x)", above=("import math",))
-        assert (result.text, result.error) == ("x = 1", ""), kind
-        assert result.took > 0
+        result = completed(page, f"# {kind}\n# fills: x = 1\n", suffix="\nprint(x)", above=("import math",))
+        assert (result["text"], result["error"], result["took"] > 0) == ("x = 1", "", True), kind
         seen = [each for each in models.seen("") if f"# {kind}" in json.dumps(each)]
         assert "import math" in json.dumps(seen[-1][field])
 
 
-def test_kernel_setting_of_the_server_overrides_variables(ask: Complete, by: By, models: Models) -> None:
+def test_kernel_setting_of_the_server_overrides_variables(
+    page: Page, by: By, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`%config` sets it, for the built-in agent, too."""
     by("local", "http://127.0.0.1:9/v1", "nothing-of-the-kind")
-    environment = current_environment()
-    environment.connect(settings=KernelSettings(local_url=models.url("ollama"), local_model="fills"))
-    try:
-        result = ask("# fills: x = 1\n")
-    finally:
-        environment.connect(settings=None)
-    assert (result.text, result.error) == ("x = 1", "")
+    settings = KernelSettings(local_url=models.url("ollama"), local_model="fills")
+    monkeypatch.setattr(page.host.environment, "settings", settings)
+    assert filled(page, "x = 1") == "x = 1"
 
 
-def test_completion_uses_chat_when_the_model_cannot_fill_in(ask: Complete, by: By, models: Models) -> None:
+def test_completion_uses_chat_when_the_model_cannot_fill_in(page: Page, by: By, models: Models) -> None:
     """Ollama answers with an error; the next completion does not try it again."""
     by("local", models.url("ollama"), "reasons")
-    assert ask("x = ").text == "Because."
-    assert [ask("x = ").text, "Because."] == ["Because.", "Because."]
+    assert [completed(page, "x = ")["text"] for _ in range(3)] == ["Because."] * 3
 
 
-def test_completion_masks_secrets(ask: Complete, by: By, models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_masks_secrets(page: Page, by: By, models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     """Secrets are values of environment variables and literals assigned to a secret's name."""
     monkeypatch.setenv("SERVICE_API_KEY", "sk-abcdefghijklmnop1234")
     by("local", models.url("ollama"))
-    result = ask("password = 'hunter2-and-more'\nkey = 'sk-abcdefghijklmnop1234'\n# fills: y\n", above=("pw = 1",))
-    assert result.text == "y"
+    code = "password = 'hunter2-and-more'\nkey = 'sk-abcdefghijklmnop1234'\n# fills: y\n"
+    assert completed(page, code, above=("pw = 1",))["text"] == "y"
     requests = json.dumps([each for each in models.seen("") if "pw = 1" in json.dumps(each)])
     assert "***" in requests
     assert "hunter2" not in requests
     assert "sk-abcdefghijklmnop1234" not in requests
-    assert ask("# fills: password = '***'\n").text == ""
+    assert filled(page, "password = '***'") == ""
 
 
-def test_completion_is_off_by_default_and_reports_errors(ask: Complete, by: By, models: Models) -> None:
-    assert ask("# fills: x\n") == CompletionResult()
-    by("local", "http://127.0.0.1:9/v1")
-    assert ask("# fills: x\n").error == "No server answers at 127.0.0.1:9. Start it, or check the base URL."
-    by("local", models.url("vllm"), "nothing-of-the-kind")
-    assert (
-        ask("# fills: x\n").error == "The model nothing-of-the-kind is not available. Choose another in the settings."
-    )
-    by("local", models.url("ollama"), "broken")
-    assert "CUDA out of memory" in ask("# fills: x\n").error
+def test_completion_is_off_by_default_and_reports_errors(page: Page, by: By, models: Models) -> None:
+    assert completed(page, "# fills: x\n") == NOTHING
+    missing = "The model nothing-of-the-kind is not available. Choose another in the settings."
+    for url, model, error in (
+        ("http://127.0.0.1:9/v1", "fills", "No server answers at 127.0.0.1:9. Start it, or check the base URL."),
+        (models.url("vllm"), "nothing-of-the-kind", missing),
+        (models.url("ollama"), "broken", "CUDA out of memory"),
+    ):
+        by("local", url, model)
+        assert error in completed(page, "# fills: x\n")["error"]
 
 
-def test_new_completion_replaces_the_running_one(by: By, models: Models) -> None:
+def test_new_completion_replaces_the_running_one(page: Page, by: By, models: Models) -> None:
     """The next completion replaces it; a cancelled one ends, too."""
     by("local", models.url("ollama"))
 
-    def begin(completion_id: str, text: str) -> Future[CompletionResult]:
-        return current_host().loop.submit(complete(CompleteParams(id=completion_id, prefix=f"# fills: {text}\n")))
+    def begin(completion_id: str) -> None:
+        page.say("inline/complete", {"id": completion_id, "prefix": "# fills: ...\n"}, id=completion_id)
 
-    first, second = begin("one", "..."), begin("two", "...")
-    assert first.result(SECONDS) == CompletionResult()
-    current_host().loop.call(cancel, CancelParams(id="one"))  # already ended
-    third = begin("three", "...")
-    assert second.result(SECONDS) == CompletionResult()
-    current_host().loop.call(cancel, CancelParams(id="three"))
-    assert third.result(SECONDS) == CompletionResult()
-    assert begin("four", "z").result(SECONDS).text == "z"
+    def ended() -> tuple[str, dict[str, Any]]:
+        answer = page.hear("result")
+        return answer["id"], answer["result"]
+
+    def cancel(completion_id: str) -> None:
+        page.say("inline/cancel", {"id": completion_id}, id="cancelled")
+        assert ended() == ("cancelled", {})
+
+    begin("one")
+    begin("two")
+    assert ended() == ("one", NOTHING)
+    cancel("one")  # already ended
+    begin("three")
+    assert ended() == ("two", NOTHING)
+    cancel("three")
+    assert ended() == ("three", NOTHING)
+    assert filled(page, "z") == "z"
 
 
-def test_completion_replaced_during_model_lookup_is_empty(by: By, models: Models) -> None:
+def test_completion_replaced_during_model_lookup_is_empty(
+    page: Page, by: By, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each search begins anew, and is replaced after a random number of the loop's steps."""
     by("local", models.url("ollama"))
     chance = random.Random(20261129)
 
-    async def replaced(steps: int) -> tuple[CompletionResult, CompletionResult]:
-        await close_servers()
-        first = asyncio.ensure_future(complete(CompleteParams(id="one", prefix="# fills: ...\n")))
-        for _ in range(steps):
+    async def pass_steps(number: int) -> None:
+        for _ in range(number):
             await asyncio.sleep(0)
-        second = complete(CompleteParams(id="two", prefix="# fills: z\n"))
-        return await asyncio.gather(first, second)
 
-    for _ in range(150):
+    for attempt in range(examples(150)):
+        monkeypatch.setenv("AGENTNB_LOCAL_PORTS", str(1 + attempt))  # other settings: the model is looked up again
         steps = chance.randrange(400)
-        first, second = current_host().loop.submit(replaced(steps)).result(SECONDS)
-        assert (first, second.text, second.error) == (CompletionResult(), "z", ""), steps
+        page.say("inline/complete", {"id": "one", "prefix": "# fills: ...\n"}, id="first")
+        page.host.loop.submit(pass_steps(steps)).result(SECONDS)
+        page.say("inline/complete", {"id": "two", "prefix": "# fills: z\n"}, id="second")
+        results = {answer["id"]: answer["result"] for answer in (page.hear("result"), page.hear("result"))}
+        assert results["first"] == NOTHING, steps
+        assert (results["second"]["text"], results["second"]["error"]) == ("z", ""), steps
 
 
 @pytest.mark.parametrize(
@@ -130,24 +144,32 @@ def test_completion_replaced_during_model_lookup_is_empty(by: By, models: Models
         ("print(x)", ")", "print(x"),
         ("x)\n", ")\ny", "x"),
         ("a\n" * 40, "", ("a\n" * 12).rstrip()),
-        ("x" * 5_000, "", "x" * 1_000),
+        ("x" * 3_000, "", "x" * 1_000),
         ("a = ***", "", ""),
         ("", "z", ""),
     ],
+    ids=["one bracket", "two lines", "too many lines", "too long", "a hidden secret", "nothing"],
 )
-def test_completion_omits_text_that_follows_the_cursor(text: str, suffix: str, expected: str) -> None:
-    assert fitting(text, suffix) == expected
+def test_completion_omits_text_that_follows_the_cursor(
+    page: Page, by: By, models: Models, *, text: str, suffix: str, expected: str
+) -> None:
+    by("local", models.url("ollama"))
+    assert filled(page, text, suffix=suffix) == expected
 
 
 @pytest.mark.parametrize(
-    ("answer", "before", "text"),
+    ("text", "before", "expected"),
     [
-        ("```python\nx = 1\n```", "", "x = 1"),
-        ("```\nx = 1\n```\nThis sets x.", "", "x = 1"),
-        ("print(x)", "pri", "print(x)".removeprefix("pri")),
+        ("x = 1", "", "x = 1"),
+        ("x = 1\n```\nThis sets x.", "", "x = 1"),
+        ("print(x)", "pri", "nt(x)"),
         ("    return 1", "def f():\n", "    return 1"),
     ],
+    ids=["fence", "words behind the fence", "begun line", "next line"],
 )
-def test_chat_completion_omits_fence_and_repeated_line(answer: str, before: str, text: str) -> None:
+def test_chat_completion_omits_fence_and_repeated_line(
+    page: Page, by: By, models: Models, *, text: str, before: str, expected: str
+) -> None:
     """Models write both although the prompt forbids them."""
-    assert without_fence(answer, before) == text
+    by("local", models.url("vllm"))
+    assert filled(page, text, before) == expected

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.unit.forked import run_script
 
 WEATHER = ROOT / "tests/plugins/weather"
 PROMPT = """
@@ -59,20 +59,23 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def run(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs Python with the packages in *site* and separate settings."""
-    env = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "AGENTNB_CONFIG_DIR": str(site / "config")}
+def run(site: Path, code: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python code with the packages in *site* and separate settings."""
+    env = {"PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "AGENTNB_CONFIG_DIR": str(site / "config")}
     env |= {"AGENTNB_DATA_DIR": str(site / "data"), **variables}
-    return subprocess.run([sys.executable, *words], cwd=site, env=env, capture_output=True, text=True, check=False)
+    return run_script(f"import sys\nsys.path.insert(0, {str(site)!r})\n{code}", *words, cwd=site, **env)
+
+
+COMMAND = "import runpy\nrunpy.run_module('agentnb', run_name='__main__', alter_sys=True)"
 
 
 def agentnb(site: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return run(site, "-m", "agentnb", *words, **variables)
+    return run(site, COMMAND, *words, **variables)
 
 
 def prompted(site: Path, prompt: str, permissions: str = "deny") -> list[str]:
     """Returns the lines of the MCP agent's answer and of the turn's notices."""
-    done = run(site, "-c", PROMPT, str(ROOT / "tests/agents/uses_mcp.py"), prompt, permissions)
+    done = run(site, PROMPT, str(ROOT / "tests/agents/uses_mcp.py"), prompt, permissions)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -109,7 +112,7 @@ def test_plugin_adds_a_magic(site: Path) -> None:
         "print(ip.run_line_magic('agents', 'weather Cairo'));"
         "ip.run_line_magic('agents', 'weather Rome')"
     )
-    done = run(site, "-c", script)
+    done = run(site, script)
     assert "sun" in done.stdout
     assert "The plug-in 'weather' failed in `%agents weather`" in done.stdout + done.stderr
 
@@ -122,7 +125,7 @@ def test_agent_gets_errors_of_a_plugin_tool(site: Path) -> None:
 
 def test_plugin_adds_a_request_for_pages(site: Path) -> None:
     """The plug-in's structs describe it; its errors name the plug-in."""
-    done = run(site, "-c", PAGE)
+    done = run(site, PAGE)
     assert done.stdout.splitlines()[:2] == ["['x-agentnb/weather/look']", '{"weather": "sun"}'], done.stderr
     assert "PluginFailed The plug-in 'weather' failed in the request 'weather/look'" in done.stdout
 
@@ -192,7 +195,7 @@ configuration = host.loop.call(lambda: host.open(find("eliza"), cwd=Path.cwd(), 
 print([each["name"] for each in customizations(configuration, host.environment)])
 print([each.message for each in plugins().new_problems()])
 """
-    done = run(site, "-c", code)
+    done = run(site, code)
     assert done.returncode == 0, done.stderr
     names, problems = done.stdout.splitlines()
     assert "'kernel'" in names

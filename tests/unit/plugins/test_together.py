@@ -1,14 +1,15 @@
-"""Tests that need several of our plug-ins."""
+"""Tests that need several of our plug-ins.
+
+The inside: a preview of code has more time here than a user gets, since the machine may be busy.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import agentnb
 from agentnb.kernel.rehearsal_result import begin_code
-from agentnb.plugins.rehearsal.command import rehearse_command
+from tests.rehearsal_here import needs_namespaces
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_permissions import work
 from tests.unit.kernel.conftest import tools
@@ -19,10 +20,8 @@ from tests.unit.plugins.verify.test_verified_turns import notices
 
 __all__ = ["models", "tools", "work"]  # the fixtures
 
-_HERE = rehearse_command("true", "/")
 
-
-@pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+@needs_namespaces
 def test_code_preview_reports_data_checks_without_changes(tools: Tools, work: Path) -> None:
     tools.shell.user_ns.update(tables())
     result = begin_code(tools.shell, JOIN, str(work), seconds=20)()
@@ -40,7 +39,7 @@ boxes.insert_column(0, boxes['id'].alias('again'))
 later = later.filter(pl.col('id') > 3)"""
 
 
-@pytest.mark.skipif(_HERE.way != "namespaces", reason=_HERE.reason or "no user namespaces here")
+@needs_namespaces
 def test_code_preview_compares_readable_polars_frames(tools: Tools, work: Path) -> None:
     """In a fork polars has no threads; its columns are read through Arrow, which has no such large numbers."""
     tools.shell.run_cell(POLARS)

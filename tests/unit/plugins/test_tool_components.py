@@ -1,4 +1,7 @@
-"""The components of the plug-in `chain` that give an agent a tool of the plug-in `knowledge`."""
+"""The components of the plug-in `chain` that give an agent a tool of the plug-in `knowledge`.
+
+The inside: only a program that serves another client, such as an editor, has them without a conversation.
+"""
 
 from __future__ import annotations
 

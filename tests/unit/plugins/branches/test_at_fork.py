@@ -1,4 +1,7 @@
-"""In-place changes by a copy that ran the cells again, where only objects with a name are known."""
+"""In-place changes by a copy that ran the cells again, where only objects with a name are known.
+
+The inside: a copy in another process is not needed to compare objects that are nested or are views.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A try whose agent writes the notebook's file: its cells count as cell changes, the file does not."""
+"""A try whose agent writes the notebook's file: its cells count as cell changes, the file does not.
+
+The inside: a file that is damaged or gone at this moment, beside a page that has unsaved cells.
+"""
 
 from __future__ import annotations
 

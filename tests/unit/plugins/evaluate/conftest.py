@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from agentnb.cli.command_line import main
+from agentnb.plugins.rehearsal.command import rehearse_command
 from agentnb.toml_file import toml_value
 
 AGENTS = Path(__file__).parents[3] / "agents"
 Write = Callable[..., Path]
+_HERE = rehearse_command("true", "/")
+needs_isolation = pytest.mark.skipif(not _HERE.available, reason=_HERE.reason)
 
 
 class Done(NamedTuple):

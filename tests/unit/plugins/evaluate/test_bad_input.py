@@ -1,8 +1,13 @@
-"""Invalid tasks, checks, files and words: each error says what is wrong, and what to do."""
+"""Invalid tasks, checks, files and words: each error says what is wrong, and what to do.
+
+The inside: checks that misbehave run in both ways, and a kernel unconfined; here the command always confines them.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -46,7 +51,7 @@ def test_missing_and_invalid_tasks_are_reported(tmp_path: Path, task: Write, eva
 
 
 def test_invalid_arguments_are_reported_before_agents_start(
-    tmp_path: Path, task: Write, agent: Write, evaluate: Eval, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:
     task("one", FINE)
     agent("good", {})
@@ -101,9 +106,6 @@ CHECKS = {
 
 def test_check_that_misbehaves_is_reported_as_broken(tmp_path: Path, task: Write) -> None:
     """It has no network and limits of time and memory; its files are removed."""
-    import socket
-    from concurrent.futures import ThreadPoolExecutor
-
     server = socket.create_server(("127.0.0.1", 0))
     server.settimeout(0)
     workspace = tmp_path / "workspace"

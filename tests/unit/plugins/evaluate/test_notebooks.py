@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from agentnb.plugins.rehearsal.command import rehearse_command
-from tests.unit.plugins.evaluate.conftest import Eval, Write
+from tests.unit.plugins.evaluate.conftest import Eval, Write, needs_isolation
 from tests.unit.plugins.verify.notebooks import cell, notebook
 
-HERE = rehearse_command("true", "/")
 CHECK = """
 def check(run):
     assert run.verified, run.findings
@@ -21,7 +17,7 @@ def check(run):
 """
 
 
-@pytest.mark.skipif(not HERE.available, reason=HERE.reason)
+@needs_isolation
 def test_kernel_tools_work_in_a_kernel_that_cannot_see_the_check(
     tmp_path: Path, task: Write, agent: Write, evaluate: Eval
 ) -> None:

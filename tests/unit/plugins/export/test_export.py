@@ -1,4 +1,4 @@
-"""Export: every form of a notebook and of a cassette; and a page without active content, whatever its source."""
+"""`agentnb export`: every form of a notebook, a cassette and a session; and a page without active content."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agentnb.errors import CassetteBroken, UnknownSession, UsageError
-from agentnb.plugins.export.document import Document, DocumentEntry
-from agentnb.plugins.export.documents import FORMS, exported
-from agentnb.plugins.export.page import markdown, page
-from agentnb.plugins.export.sources import find
 from tests.conftest import ROOT
 from tests.unit.forked import run_agentnb, run_script
 
+FORMS = ("md", "html", "jsonl", "ipynb")
 NOTEBOOK = ROOT / "notebooks/quickstart.ipynb"
 CASSETTE = ROOT / "tests/cassettes/opencode.cassette.jsonl"
 PROSE = {
@@ -119,90 +114,102 @@ def inspect(html: str) -> list[str]:
     return inspector.wrong + [f"<{tag}> left open" for tag in inspector.open]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("source", [NOTEBOOK, CASSETTE], ids=["notebook", "cassette"])
-def test_every_form_has_prompts_and_answers(source: Path, form: str) -> None:
-    text = exported(find(str(source)), form)
-    assert ("Just talk." if source == CASSETTE else "%agent") in text
-    assert ("hello from the fake model" if source == CASSETTE else "eliza") in text
-    assert "done · allowed" in text or source == NOTEBOOK
+def exported(source: object, form: str) -> str:
+    done = run_agentnb("export", str(source), "--to", form)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def test_cassette_export_shows_permissions_and_stop_reasons(tmp_path: Path) -> None:
-    document = find(str(CASSETTE))
-    answers = [entry for entry in document.entries if entry.kind == "answer"]
-    assert [entry.stop_reason for entry in answers] == ["end_turn"] * 3
-    assert " · denied" in answers[2].source
-    assert [entry.tab for entry in answers] == ["session 1", "session 1", "session 2"]
-    assert "/recorded/workspace" not in "".join(entry.source for entry in document.entries)
+def saved(folder: Path, *cells: dict[str, Any]) -> Path:
+    path = folder / "a.ipynb"
+    content = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def code(source: str, *outputs: dict[str, Any]) -> dict[str, Any]:
+    return {"cell_type": "code", "source": source, "outputs": outputs, "metadata": {}, "execution_count": 1}
+
+
+def display(data: dict[str, str]) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (NOTEBOOK, ("%agent", "eliza")),
+        (CASSETTE, ("Just talk.", "hello from the fake model", "done · allowed")),
+    ],
+    ids=["notebook", "cassette"],
+)
+def test_every_form_has_prompts_and_answers(source: Path, words: tuple[str, ...]) -> None:
+    texts = {form: exported(source, form) for form in FORMS}
+    assert [(form, word) for form in FORMS for word in words if word not in texts[form]] == []
+    title = "opencode" if source == CASSETTE else "Your first ten minutes with agentnb"
+    assert (texts["html"].count("<h1>"), f"<h1>{title}</h1>" in texts["html"]) == (1, True)
+    assert texts["md"].count(f"# {title}\n") == 1
+    policy = texts["html"].partition('Content-Security-Policy" content="')[2].partition('"')[0]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert [each for each in ("script-src", "unsafe") if each in policy] == []
+    assert "<link" not in texts["html"]
+    if source == NOTEBOOK:
+        assert json.loads(texts["ipynb"]) == json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+
+
+def test_cassette_exports_permissions_and_stop_reasons() -> None:
+    rows = [json.loads(line) for line in exported(CASSETTE, "jsonl").splitlines()]
+    assert [(row["kind"], row["tab"], row.get("stop_reason")) for row in rows] == [
+        *[("prompt", "session 1", None), ("answer", "session 1", "end_turn")] * 2,
+        *[("prompt", "session 2", None), ("answer", "session 2", "end_turn")],
+    ]
+    assert " · denied" in rows[-1]["source"]
+    assert "/recorded/workspace" not in "".join(row["source"] for row in rows)
 
 
 def test_cassette_exports_as_a_valid_notebook() -> None:
     """Each prompt has a cell with its answer stored."""
-    document = nbformat.reads(exported(find(str(CASSETTE)), "ipynb"), as_version=4)
+    document = nbformat.reads(exported(CASSETTE, "ipynb"), as_version=4)
     nbformat.validate(document)
     assert [cell.source.split("\n")[0] for cell in document.cells] == [
-        '%%agent -a "opencode" -t "session 1"', '%%agent -a "opencode" -t "session 1"',
+        *['%%agent -a "opencode" -t "session 1"'] * 2,
         '%%agent -a "opencode" -t "session 2"',
-    ]  # fmt: skip
+    ]
     assert all("text/markdown" in cell.outputs[0].data for cell in document.cells)
 
 
-def test_notebook_exports_unchanged_as_a_notebook() -> None:
-    assert json.loads(exported(find(str(NOTEBOOK)), "ipynb")) == json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-
-
-def test_json_lines_contain_each_prompt_and_answer() -> None:
-    rows = [json.loads(line) for line in exported(find(str(CASSETTE)), "jsonl").splitlines()]
-    assert [row["kind"] for row in rows] == ["prompt", "answer"] * 3
-
-
-@pytest.mark.parametrize("hostile", HOSTILE)
-@pytest.mark.parametrize("kind", ["text", "answer", "prompt", "code", "output", "error"])
-def test_exported_page_has_no_active_content(hostile: str, kind: str) -> None:
-    """Only prose is left of it, and open elements are closed."""
-    entry = DocumentEntry(
-        kind=kind,  # type: ignore[arg-type]
-        source=f"Before\n\n{hostile}\n\nAfter",
-        agent=hostile,
-        tab=hostile,
-        images=(hostile,),
+def hostile_cells(hostile: str) -> list[dict[str, Any]]:
+    """Returns cells with this text at each place: heading, prose, prompt, names, code, outputs, errors, pictures."""
+    text = f"Before\n\n{hostile}\n\nAfter"
+    outputs = (
+        {"output_type": "stream", "name": "stdout", "text": text},
+        {"output_type": "error", "ename": hostile, "evalue": text, "traceback": []},
+        display({"text/plain": text}),
+        display({"text/markdown": text, "image/png": hostile}),
     )
-    html = page(Document(title=hostile, entries=(entry, entry)))
+    prompt = f"%%agent -a \"{hostile}\" -t '{hostile}'\n{text}"
+    prose = {"cell_type": "markdown", "metadata": {}, "source": f"# {hostile}\n\n{text}"}
+    return [prose, code(text, *outputs), code(prompt, *outputs)]
+
+
+def test_exported_page_has_no_active_content(tmp_path: Path) -> None:
+    """Only prose is left of it, and open elements are closed."""
+    cells = [cell for hostile in HOSTILE for cell in hostile_cells(hostile)]
+    html = exported(saved(tmp_path, *cells), "html")
     assert inspect(html) == []
-    assert html.count("After") == 2
-
-
-@given(st.text(alphabet="<>&\"'`/=[](){}!#|-~* \nadeistumry:;0x\\", max_size=60))
-def test_any_text_becomes_harmless_html(text: str) -> None:
-    assert inspect(markdown(text)) == []
-
-
-def test_page_policy_allows_only_its_own_style() -> None:
-    """It contains no address."""
-    html = page(find(str(NOTEBOOK)))
-    policy = html.partition('Content-Security-Policy" content="')[2].partition('"')[0]
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
-    assert "script-src" not in policy
-    assert "unsafe" not in policy
-    assert "<link" not in html
+    assert html.count("After") == 11 * len(HOSTILE)
 
 
 def test_output_that_cannot_be_shown_is_named(tmp_path: Path) -> None:
     """HTML or SVG alone leaves a line; beside a picture or equivalent text they leave none."""
-    mime_bundles = [
-        {"text/html": "<b>bold</b>"},
-        {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"},
-        {"image/png": "aaaa", "text/html": "<img>"},
-        {"text/plain": "   a  b\n0  1  2", "text/html": "<table>"},
-    ]
-    outputs = [{"output_type": "display_data", "data": data, "metadata": {}} for data in mime_bundles]
-    cell = {"cell_type": "code", "source": "x", "outputs": outputs, "metadata": {}, "execution_count": 1}
-    path = tmp_path / "a.ipynb"
-    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-    sources = [entry.source for entry in find(str(path)).entries if entry.kind == "output"]
-    assert sources == [
+    outputs = (
+        display({"text/html": "<b>bold</b>"}),
+        display({"image/svg+xml": "<svg/>", "text/plain": "<Figure>"}),
+        display({"image/png": "aaaa", "text/html": "<img>"}),
+        display({"text/plain": "   a  b\n0  1  2", "text/html": "<table>"}),
+    )
+    rows = [json.loads(line) for line in exported(saved(tmp_path, code("x", *outputs)), "jsonl").splitlines()]
+    assert [row["source"] for row in rows if row["kind"] == "output"] == [
         "[Shown in the notebook only: text/html]",
         "<Figure>\n[Shown in the notebook only: image/svg+xml]",
         "",
@@ -210,31 +217,19 @@ def test_output_that_cannot_be_shown_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_heading_of_a_notebook_is_its_title() -> None:
-    """The title appears once."""
-    document = find(str(NOTEBOOK))
-    assert document.title == "Your first ten minutes with agentnb"
-    assert page(document).count("<h1>") == 1
-    assert exported(document, "md").count("# Your first ten minutes") == 1
-    assert page(find(str(CASSETTE))).count("<h1>opencode</h1>") == 1
-
-
 def test_invalid_source_is_refused_with_a_reason(tmp_path: Path) -> None:
     """An unknown name, another kind of file, a broken file."""
-    with pytest.raises(UnknownSession, match="no file and no session"):
-        find("nothing-of-that-name")
-    other = tmp_path / "a.txt"
-    other.write_text("x", encoding="utf-8")
-    with pytest.raises(UsageError, match="neither a notebook nor a cassette"):
-        find(str(other))
-    broken = tmp_path / "a.ipynb"
-    broken.write_text('{"cells": 7}', encoding="utf-8")
-    with pytest.raises(UsageError, match="is not a notebook: it has no cells that can be read"):
-        find(str(broken))
-    cut = tmp_path / "a.cassette.jsonl"
-    cut.write_bytes(CASSETTE.read_bytes()[:999])
-    with pytest.raises(CassetteBroken, match="truncated"):
-        find(str(cut))
+    cases = {
+        "nothing-of-that-name": (None, "There is no file and no session called 'nothing-of-that-name'."),
+        "a.txt": (b"x", "neither a notebook nor a cassette"),
+        "a.ipynb": (b'{"cells": 7}', "is not a notebook: it has no cells that can be read"),
+        "a.cassette.jsonl": (CASSETTE.read_bytes()[:999], "truncated"),
+    }
+    for name, (content, message) in cases.items():
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        failed = run_agentnb("export", name, cwd=tmp_path)
+        assert (failed.returncode, failed.stdout, message in failed.stderr) == (1, "", True), failed.stderr
 
 
 TALK = """
@@ -247,39 +242,25 @@ session.close()
 """
 
 
-def test_stored_session_is_exported_by_its_id_prefix(tmp_path: Path) -> None:
-    """Another process finds it by the beginning of its id."""
-    log = str(tmp_path / "log.db")
-    tab = run_script(TALK, str(tmp_path), AGENTNB_LOG=log).stdout.strip()
-    done = run_agentnb("export", tab[:8], AGENTNB_LOG=log)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("# Kept\n")
-    assert "/write kept.txt Words." in done.stdout
-    assert "I wrote `kept.txt`" in done.stdout
-    assert str(tmp_path) not in done.stdout
-
-
-def test_hostile_session_exports_without_active_content(tmp_path: Path) -> None:
-    """Its words are text in any form."""
-    log = str(tmp_path / "log.db")
+def test_stored_session_exports_without_active_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process finds it by the beginning of its id; hostile words are text in any form."""
+    monkeypatch.setenv("AGENTNB_LOG", str(tmp_path / "log.db"))
     text = "\n\n".join(line for line in HOSTILE if "\x00" not in line)
-    tab = run_script(TALK, str(tmp_path), f"/say {text}", AGENTNB_LOG=log).stdout.strip()
-    forms = {form: run_agentnb("export", tab, "--to", form, AGENTNB_LOG=log).stdout for form in FORMS}
+    tab = run_script(TALK, str(tmp_path), f"/say {text}").stdout.strip()
+    forms = {form: exported(tab[:8], form) for form in FORMS}
+    assert forms["md"].startswith("# Kept\n")
+    assert [each for each in ("/write kept.txt Words.", "I wrote `kept.txt`") if each not in forms["md"]] == []
+    assert str(tmp_path) not in forms["md"]
     assert inspect(forms["html"]) == []
     answer = json.loads(forms["jsonl"].splitlines()[-1])["source"]
     assert "alert(1)" in answer
     assert answer in forms["md"]
-    assert inspect(markdown(answer)) == []
     for tag in ("<script", "<img", "<svg", "<iframe", "<form", "<meta", "<base", "<style", "<a "):
         assert tag not in answer.replace("```html\n</code></pre><script>", "")
     assert answer in nbformat.reads(forms["ipynb"], as_version=4).cells[-1].outputs[0].data["text/markdown"]
 
 
 def test_export_command_writes_to_a_file_or_stdout(tmp_path: Path) -> None:
-    """It writes to a file or stdout, and exits with 1 on failure."""
     run_agentnb("export", str(CASSETTE), "--to", "html", "--output", str(tmp_path / "a.html"))
     assert (tmp_path / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert run_agentnb("export", str(CASSETTE)).stdout.startswith("# opencode\n")
-    failed = run_agentnb("export", "nothing")
-    assert failed.returncode == 1
-    assert failed.stderr.startswith("agentnb: There is no file and no session called 'nothing'.")

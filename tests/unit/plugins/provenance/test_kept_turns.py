@@ -1,192 +1,188 @@
-"""Real turns of a scripted agent in a notebook's page: their records and the log attribute the lines."""
+"""Real turns of a scripted agent in a notebook's page: the page and Python see who wrote which line."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 import agentnb
-from agentnb.api.history_rows import ThisLog
-from agentnb.errors import UsageError
-from agentnb.host import Host
-from agentnb.host.history.restore import recorder_of
-from agentnb.host.history.storage import forget
-from agentnb.log.store import LogStore
-from agentnb.plugins.provenance.cell_metadata import SavedCell
-from agentnb.plugins.provenance.kept_turns import KeptTurns, WantedNotebook
-from agentnb.plugins.provenance.provenance import provenance_of
-from agentnb.plugins.provenance.requests import PlacedParams, note_placed
-from agentnb.plugins.provenance.result import LineRange, Provenance
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_permissions import Talk, work
-from tests.unit.kernel.conftest import tools
+from tests.unit.forked import run_agentnb
 from tests.unit.kernel.notebook_page import NotebookPage
-from tests.unit.kernel.shell_tools import Tools
+from tests.unit.plugins.provenance.conftest import code, saved
+from tests.unit.server.test_service import Page
 
-__all__ = ["tools", "work"]  # the fixtures
-
-
-@pytest.fixture
-def host(tmp_path: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """Returns a host with a log, and a kernel whose notebook a page has open."""
-    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
-    host = Host(log=tmp_path / "log/sessions.db")
-    host.environment.connect(attached=lambda: True, shell=tools)
-    yield host
-    host.close()
-
-
-@pytest.fixture
-def page() -> Iterator[NotebookPage]:
-    page = NotebookPage("fit.ipynb", {"a": "import math\nx = 1", "b": "print(x)"})
-    yield page
-    page.close()
+HOSTILE = "<img src=x onerror=alert(1)>"
+MODEL = {
+    "id": "model",
+    "name": "Model",
+    "category": "model",
+    "type": "select",
+    "currentValue": "/home/me/models/sonnet-5.gguf",
+    "options": [{"value": "/home/me/models/sonnet-5.gguf"}],
+}
 
 
-def talk_to(host: Host, work: Path) -> Talk:
-    return Talk(host, work, "allow", name="analyst", script="calls_kernel", kernel_tools=True)
+def calls(*tool_calls: list[Any]) -> list[dict[str, Any]]:
+    """Returns the agent's steps: it makes these calls, one after the other."""
+    return [step for call in tool_calls for step in ({"start": call}, {"end": 1})]
 
 
-def cells(page: NotebookPage) -> list[SavedCell]:
-    return [SavedCell(id=each["id"], source=each["source"]) for each in page.cells]
+def done(session: agentnb.Session, *steps: dict[str, Any]) -> agentnb.Turn:
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
 
 
-def log_of(host: Host) -> ThisLog:
-    return ThisLog(recorder_of(host).store, host)
+class Marks:
+    """What a page gets: the cells with lines by agents, by id, and the turns."""
+
+    def __init__(self, page: Page, notebook: NotebookPage) -> None:
+        cells = [{"id": each["id"], "source": each["source"]} for each in notebook.cells]
+        result = page.ask("provenance/cells", {"path": "/nowhere/fit.ipynb", "cells": cells})["result"]
+        self.turns = result["turns"]
+        self.cells = {each["cell"]["id"]: each["cell"] for each in result["cells"]}
+        self.saved = {each["cell"]["id"]: each["saved"] for each in result["cells"]}
+
+    @property
+    def lines(self) -> dict[str, list[list[int | None]]]:
+        """Returns first line, last line and turn (none: the user), by cell."""
+        return {name: [[*each] for each in cell["lines"]] for name, cell in self.cells.items()}
+
+    def is_edited(self, cell: str) -> bool:
+        return bool(self.cells[cell]["isEdited"])
 
 
-def looked_at(host: Host, page: NotebookPage, path: Path | None = None) -> Provenance:
-    return provenance_of(cells(page), path, log_of(host))
+ROOT_OF_X = "import math\nx = 2\ny = math.sqrt(x)"
+MORE = f"{ROOT_OF_X}\nz = x + y\n\nprint(z)"
 
 
-def test_agent_lines_keep_their_turn_after_edits_by_the_user(host: Host, work: Path, page: NotebookPage) -> None:
-    """Two turns and the user change one cell; then the second turn is undone."""
-    talk = talk_to(host, work)
-    replaced = ["replace_cell", {"cell": "a", "source": "import math\nx = 2\ny = math.sqrt(x)"}]
-    talk.prompt({"start": replaced}, {"end": 1}).wait(PATIENCE)
-    page.type("a", "import math\nx = 2\ny = math.sqrt(x)\nz = x + y")
-    more = "import math\nx = 2\ny = math.sqrt(x)\nz = x + y\n\nprint(z)"
-    calls = [["cells", {}], ["replace_cell", {"cell": "a", "source": more}]]
-    second = talk.prompt(*(step for call in calls for step in ({"start": call}, {"end": 1}))).wait(PATIENCE)
-    assert second.text.split() == ["true", "true"]
-    (cell,) = looked_at(host, page)
-    assert cell.lines == (LineRange(1, 1, None), LineRange(2, 3, 0), LineRange(4, 4, None), LineRange(6, 6, 1))
-    assert (cell.turns, cell.is_edited, cell.agent_line_count) == ((0, 1), False, 3)
-    provenance = looked_at(host, page)
-    assert [(each.agent, each.number, each.is_kept) for each in provenance.turns] == [
-        ("analyst", 1, True),
-        ("analyst", 2, True),
-    ]
-    assert provenance.turns[0].prompt.startswith('[{"start": ["replace_cell"')
-    assert len(provenance.turns[0].prompt) <= 80
-    page.cells.insert(1, {"id": "new", "kind": "code", "source": "y = math.sqrt(x)\nz = x + y\n\nprint(z)", "tags": []})
-    page.type("a", "import math\nx = 2")
-    one, other = looked_at(host, page)
-    assert (one.lines, one.is_edited) == ((LineRange(1, 1, None), LineRange(2, 2, 0)), False)
-    assert other.lines == (LineRange(1, 1, 0), LineRange(2, 2, None), LineRange(4, 4, 1))
-    page.type("new", "y = math.sqrt(x + 1)\nz = x + y\n\nprint(z)")
-    (_, other) = looked_at(host, page)
-    assert (other.lines[-1], other.is_edited) == (LineRange(4, 4, 1), True)
-    page.cells.pop(1)
-    page.type("a", more)
-    second.undo()
-    (cell,) = looked_at(host, page)
-    assert cell.turns == (0,)
-    assert page.texts()["a"].endswith("z = x + y")
-
-
-def test_inserted_cell_keeps_its_author_when_the_user_types(host: Host, work: Path, page: NotebookPage) -> None:
-    """The turn's record of the cell then begins with the user's text; its tool calls add the rest."""
-    talk = talk_to(host, work)
-    insert = ["insert_cell", {"source": "total = sum(range(100))", "below": "b"}]
-    talk.prompt({"start": insert}, {"end": 1}).wait(PATIENCE)
-    (cell,) = looked_at(host, page)
-    assert cell.lines == (LineRange(1, 1, 0),)
-    page.type(cell.id, "total = sum(range(100))\nprint(total)")
-    (cell,) = looked_at(host, page)
-    assert (cell.lines, cell.is_edited) == ((LineRange(1, 1, 0), LineRange(2, 2, None)), True)
-
-
-def place(host: Host, talk: Talk, turn_id: str, cell: str, *texts: str | None) -> None:
-    """Sends the page's message after *Insert below* or *Replace the active cell*."""
-    uri = talk.conversation.session.uri
-    before, after = texts
-    params = PlacedParams(
-        channel=uri, turn_id=turn_id, cell_id=cell, notebook="fit.ipynb", before=before, after=after or ""
-    )
-    host.loop.submit(note_placed(host, params)).result(PATIENCE)
-
-
-def test_code_inserted_from_an_answer_belongs_to_its_turn(host: Host, work: Path, page: NotebookPage) -> None:
-    """The first turn itself changed nothing; text typed before the click and later edits stay the user's."""
-    talk = talk_to(host, work)
-    first = talk.prompt({"start": ["cells", {}]}, {"end": 1}).wait(PATIENCE)
-    second = talk.prompt({"start": ["insert_cell", {"source": "import os"}]}, {"end": 1}).wait(PATIENCE)
-    taken = "total = sum(range(100))\nprint(total)"
-    page.cells.append({"id": "new", "kind": "code", "source": taken, "tags": []})
-    page.tell()
-    place(host, talk, first.id, "new", None, taken)
-    replaced = "import math\nx = 2\ny = math.sqrt(x)"
-    page.type("a", replaced)
-    place(host, talk, second.id, "a", "import math\nx = 1", replaced)
-    cells_by_id = {each.id: each for each in looked_at(host, page)}
-    turns = looked_at(host, page).turns
-    assert cells_by_id["a"].lines == (LineRange(1, 1, None), LineRange(2, 3, cells_by_id["a"].turns[0]))
-    assert turns[cells_by_id["a"].turns[0]].number == 2
-    assert (cells_by_id["new"].agent_line_count, turns[cells_by_id["new"].turns[0]].number) == (2, 1)
-    assert not cells_by_id["new"].is_edited
-    page.type("new", f"{taken}\nprint('mine')")
-    cells_by_id = {each.id: each for each in looked_at(host, page)}
-    assert (cells_by_id["new"].lines[-1], cells_by_id["new"].is_edited) == (LineRange(3, 3, None), True)
-    again = KeptTurns().about(WantedNotebook({"new"}, None), log_of(host).store)
-    assert [each.turn.number for each in again] == [1, 2]
-    with pytest.raises(UsageError, match="has no turn 'gone'"):
-        place(host, talk, "gone", "new", None, "x")
-
-
-def test_shell_shows_attribution_until_conversation_is_deleted(
-    host: Host, work: Path, page: NotebookPage, monkeypatch: pytest.MonkeyPatch
+def test_agent_lines_keep_their_turn_after_edits_by_the_user(
+    page: Page, analyst: agentnb.Session, notebook: NotebookPage
 ) -> None:
-    """If only the log lost it, the agent's name remains, and the table explains the missing prompt."""
-    talk = talk_to(host, work)
-    talk.prompt({"start": ["insert_cell", {"source": "total = 5050"}]}, {"end": 1}).wait(PATIENCE)
-    talk.session.turns[0].changes  # noqa: B018 - waits for them
-    path = work / "fit.ipynb"
-    content = [{"cell_type": "code", "id": each.id, "metadata": {}, "source": each.source} for each in cells(page)]
-    path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": content}))
-    store = LogStore(recorder_of(host).store.path, "shell")
-    monkeypatch.setenv("AGENTNB_LOG", str(store.path))
+    """Two turns and the user change one cell; the user splits it and edits; then the second turn is undone."""
+    done(analyst, *calls(["replace_cell", {"cell": "a", "source": ROOT_OF_X}]))
+    notebook.type("a", f"{ROOT_OF_X}\nz = x + y")
+    second = done(analyst, *calls(["cells", {}], ["replace_cell", {"cell": "a", "source": MORE}]))
+    assert second.text.split() == ["true", "true"]
+    marks = Marks(page, notebook)
+    assert marks.lines == {"a": [[1, 1, None], [2, 3, 0], [4, 4, None], [6, 6, 1]]}
+    assert (marks.cells["a"]["agentLineCount"], marks.is_edited("a")) == (3, False)
+    assert [(each["agent"], each["number"]) for each in marks.turns] == [("analyst", 1), ("analyst", 2)]
+    assert marks.turns[0]["prompt"].startswith('[{"start": ["replace_cell"')
+    assert len(marks.turns[0]["prompt"]) <= 80
+    rest = "y = math.sqrt(x)\nz = x + y\n\nprint(z)"
+    notebook.cells.insert(1, {"id": "new", "kind": "code", "source": rest, "tags": []})
+    notebook.type("a", "import math\nx = 2")
+    marks = Marks(page, notebook)
+    assert marks.lines == {"a": [[1, 1, None], [2, 2, 0]], "new": [[1, 1, 0], [2, 2, None], [4, 4, 1]]}
+    assert not marks.is_edited("a")
+    notebook.type("new", rest.replace("sqrt(x)", "sqrt(x + 1)"))
+    marks = Marks(page, notebook)
+    assert (marks.lines["new"][-1], marks.is_edited("new")) == ([4, 4, 1], True)
+    notebook.remove("new")
+    notebook.type("a", MORE)
+    second.undo()
+    assert Marks(page, notebook).lines["a"] == [[1, 1, None], [2, 3, 0], [4, 4, None]]
+    assert notebook.texts()["a"].endswith("z = x + y")
+
+
+def test_inserted_cell_keeps_its_author_when_the_user_types(
+    page: Page, analyst: agentnb.Session, notebook: NotebookPage
+) -> None:
+    """The turn's record of the cell then begins with the user's text; its tool calls add the rest."""
+    done(analyst, *calls(["insert_cell", {"source": "total = sum(range(100))", "below": "b"}]))
+    ((name, lines),) = Marks(page, notebook).lines.items()
+    assert lines == [[1, 1, 0]]
+    notebook.type(name, "total = sum(range(100))\nprint(total)")
+    marks = Marks(page, notebook)
+    assert (marks.lines[name], marks.is_edited(name)) == ([[1, 1, 0], [2, 2, None]], True)
+
+
+def place(page: Page, turn: agentnb.Turn, cell: str, before: str | None, after: str) -> dict[str, Any]:
+    """Sends the page's message after *Insert below* or *Replace the active cell*."""
+    channel = turn.session.chat.resource.removesuffix("/chat")
+    params = {"channel": channel, "turnId": turn.id, "cellId": cell, "notebook": "fit.ipynb"}
+    return page.ask("provenance/placed", {**params, "before": before, "after": after})
+
+
+def test_code_inserted_from_an_answer_belongs_to_its_turn(
+    page: Page, analyst: agentnb.Session, notebook: NotebookPage
+) -> None:
+    """The first turn itself changed nothing; text typed before the click and later edits stay the user's."""
+    first = done(analyst, *calls(["cells", {}]))
+    second = done(analyst, *calls(["insert_cell", {"source": "import os"}]))
+    taken = "total = sum(range(100))\nprint(total)"
+    notebook.cells.append({"id": "new", "kind": "code", "source": taken, "tags": []})
+    notebook.tell()
+    assert "result" in place(page, first, "new", None, taken)
+    notebook.type("a", ROOT_OF_X)
+    assert "result" in place(page, second, "a", "import math\nx = 1", ROOT_OF_X)
+    marks = Marks(page, notebook)
+    numbers = [each["number"] for each in marks.turns]
+    assert marks.lines["a"] == [[1, 1, None], [2, 3, numbers.index(2)]]
+    assert marks.lines["new"] == [[1, 2, numbers.index(1)]]
+    assert not marks.is_edited("new")
+    notebook.type("new", f"{taken}\nprint('mine')")
+    marks = Marks(page, notebook)
+    assert (marks.lines["new"][-1], marks.is_edited("new")) == ([3, 3, None], True)
+    channel = first.session.chat.resource.removesuffix("/chat")
+    params = {"channel": channel, "turnId": "gone", "cellId": "new", "notebook": "fit.ipynb", "after": "x"}
+    assert "has no turn 'gone'" in page.ask("provenance/placed", params)["error"]["message"]
+
+
+def test_metadata_is_one_short_line_without_prompt_or_path(
+    page: Page, analyst: agentnb.Session, notebook: NotebookPage, tmp_path: Path
+) -> None:
+    """The user's lines do not change it; elsewhere, the notebook alone names the agent."""
+    agentnb.settings().set("provenance_in_notebook", value=True)
+    update = {"update": {"sessionUpdate": "config_option_update", "configOptions": [MODEL]}}
+    replaced = calls(["cells", {}], ["replace_cell", {"cell": "a", "source": ROOT_OF_X}])
+    done(analyst, update, {"say": "my password is hunter2"}, *replaced)
+    value = Marks(page, notebook).saved["a"]
+    day_and_ids = r"\d{4}-\d\d-\d\d [0-9a-f]{8}/[0-9a-f-]{8}"
+    assert re.fullmatch(rf"analyst sonnet-5\.gguf {day_and_ids} 2-3 [0-9a-f]{{8}}", value)
+    notebook.type("a", f"{ROOT_OF_X}\nw = 4")
+    assert Marks(page, notebook).saved["a"] == value
+    path = saved(tmp_path, code(ROOT_OF_X, id="a", metadata={"agentnb": value}))
+    elsewhere = run_agentnb("provenance", str(path), "--json", AGENTNB_DATA_DIR=str(tmp_path / "elsewhere"))
+    found = json.loads(elsewhere.stdout)
+    assert (found["agentLineCount"], found["turns"][0]["model"]) == (2, "sonnet-5.gguf")
+    assert found["turns"][0]["fromNotebook"] is True
+
+
+def test_attribution_lasts_until_the_conversation_is_deleted(
+    analyst: agentnb.Session, notebook: NotebookPage, tmp_path: Path
+) -> None:
+    """If only the log is gone, the agent's name remains, and the table explains the missing prompt."""
+    turn = done(analyst, {"say": HOSTILE}, *calls(["insert_cell", {"source": "total = 5050"}]))
+    assert len(turn.changes) == 1
+    path = saved(tmp_path, *(code(each["source"], id=each["id"], execution_count=None) for each in notebook.cells))
     result = agentnb.provenance(path)
     assert [each.name for each in result] == ["code cell 3"]
-    assert result.turns[0].prompt != ""
+    assert HOSTILE in result.turns[0].prompt
+    assert "&lt;img" in result._repr_html_()
+    assert "<img" not in result._repr_html_()
+    activity = result.as_prov()["activity"]["nb:turn-1"]
+    assert (activity["nb:number"], activity["prov:label"]) == (1, result.turns[0].prompt)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", activity["prov:endTime"])
     assert repr(result).splitlines()[1].startswith("code cell 3  1      analyst  1     20")
     assert repr(result).splitlines()[-1] == "Agents wrote 1 of 4 lines, in 1 of 3 cells."
-    wanted = WantedNotebook({each.id for each in cells(page)}, path)
-    (other,) = KeptTurns().about(wanted, None)
-    assert (other.turn.is_kept, other.turn.agent, other.turn.prompt) == (False, "analyst", "")
-    record = next(each for each in store.sessions() if each.uri == talk.conversation.session.uri)
-    talk.session.close()
-    host.loop.submit(forget(store, host.stores, [record])).result(PATIENCE)
+    table = run_agentnb("provenance", str(path), AGENTNB_LOG="off").stdout
+    assert "analyst" in table
+    assert "its conversation was deleted, or is in another log" in table
+    analyst.close()
+    agentnb.forget(analyst.tab_id)
     assert list(agentnb.provenance(path)) == []
 
 
-def test_cells_written_to_the_file_belong_to_the_agent(host: Host, work: Path) -> None:
+def test_cells_written_to_the_file_belong_to_the_agent(analyst: agentnb.Session, tmp_path: Path) -> None:
     """No page has the notebook open; its cells have no ids, as in old formats."""
-    path = work / "old.ipynb"
-
-    def text(*sources: str) -> str:
-        cells = [{"cell_type": "code", "metadata": {}, "source": each, "outputs": []} for each in sources]
-        return json.dumps({"nbformat": 4, "nbformat_minor": 2, "metadata": {}, "cells": cells})
-
-    path.write_text(text("x = 1", "print(x)"))
-    talk = Talk(host, work, "allow", name="writer", script="calls_kernel", kernel_tools=True)
-    after = text("x = 1", "print(x)", "total = sum(range(100))")
-    code = f"import pathlib\npathlib.Path({str(path)!r}).write_text({after!r})"
-    talk.prompt({"start": ["run_code", {"code": code}]}, {"end": 1}).wait(PATIENCE)
-    assert "old.ipynb" in repr(talk.session.turns[0].changes)
-    saved_cells = [SavedCell(source=each) for each in ("x = 1", "print(x)", "total = sum(range(100))")]
-    result = provenance_of(saved_cells, path, log_of(host))
-    assert [(each.index, each.lines) for each in result] == [(2, (LineRange(1, 1, 0),))]
+    path = saved(tmp_path / "work", code("x = 1"), code("print(x)"), minor=2)
+    before = path.read_text()
+    after = saved(tmp_path / "work", code("x = 1"), code("print(x)"), code("total = sum(range(100))"), minor=2)
+    text = after.read_text()
+    path.write_text(before)
+    run = ["run_code", {"code": f"import pathlib\npathlib.Path({str(path)!r}).write_text({text!r})"}]
+    assert "nb.ipynb" in repr(done(analyst, *calls(run)).changes)
+    assert [(each.index, each.lines) for each in agentnb.provenance(path)] == [(2, ((1, 1, 0),))]

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.plugins.sandbox.confinement import way_here
+from tests.confinement_here import WAY, WHY
 from tests.conftest import ROOT
 from tests.rehearsal_here import HERE
 from tests.unit.plugins.around import around
 
-_WAY, _WHY = way_here()
-pytestmark = pytest.mark.skipif(not HERE.available or _WAY != "Landlock", reason=HERE.reason or _WHY)
+pytestmark = pytest.mark.skipif(not HERE.available or WAY != "Landlock", reason=HERE.reason or WHY)
 _SECRET = "hunter2-is-the-secret"
 _ESCAPES = ROOT / "tests/agents/escapes.py"
 _WITHOUT = [sys.executable, str(ROOT / "tests/agents/without_namespaces.py")]

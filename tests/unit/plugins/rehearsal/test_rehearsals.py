@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,37 +15,17 @@ import pytest
 import agentnb
 from agentnb import ToolCall, Turn
 from agentnb.errors import SessionError
-from agentnb.events.collector import events
-from agentnb.host import Host
 from agentnb.state import ToolCallPendingConfirmationState, ToolCallRehearsal
+from agentnb.testing import events
 from tests.rehearsal_here import needs_namespaces
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.test_kernel_calls import steps
-from tests.unit.host.test_permissions import Talk, environment, host, work, write
+from tests.unit.host.test_permissions import Talk, write
 from tests.unit.kernel.shell_tools import Tools
-
-__all__ = ["environment", "host", "work"]  # the fixtures
+from tests.unit.plugins.rehearsal.conftest import MakeTalk
 
 pytestmark = needs_namespaces
 COMMAND = "rm -r build; echo two >> a.txt; echo said; exit 3"
-ELIZA = (sys.executable, "-m", "agentnb.plugins.eliza")
-
-
-@pytest.fixture
-def talk(host: Host, work: Path) -> Talk:
-    """Returns a conversation with eliza, who runs commands in terminals; its workspace has files."""
-    (work / "build").mkdir()
-    (work / "build/x.o").write_text("x\n")
-    (work / "a.txt").write_text("one\n")
-    return Talk(host, work, command=ELIZA)
-
-
-@pytest.fixture
-def kernel_talk(host: Host, work: Path, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    """Returns a session whose agent calls the kernel's tools, in the workspace."""
-    monkeypatch.chdir(work)
-    host.environment.connect(shell=tools)
-    return Talk(host, work, script="calls_kernel", kernel_tools=True)
 
 
 def choose(monkeypatch: pytest.MonkeyPatch, folder: Path, value: str) -> None:
@@ -135,19 +114,6 @@ def test_command_runs_as_its_preview_showed(talk: Talk, work: Path) -> None:
     assert "change a.txt" in talk.log[0].reason
 
 
-def test_command_reports_differences_from_its_preview(talk: Talk, work: Path) -> None:
-    """Another exit code, a file that the preview lacked, and one that only the preview had."""
-    command = "if [ -e flag ]; then echo z > other.txt; exit 4; else echo y > a.txt; fi"
-    turn = talk.session.prompt(f"/run {command}")
-    assert question(talk).preview().exit_code == 0
-    (work / "flag").write_text("")
-    assert allowed(talk, turn).differences == (
-        "The exit code was 4; the preview showed 0.",
-        "other.txt was created, which the preview did not show.",
-        "a.txt was not changed, although the preview showed it.",
-    )
-
-
 def test_preview_uses_the_command_that_the_user_edited(talk: Talk, work: Path) -> None:
     """The preview of another command is not compared."""
     turn = talk.session.prompt("/run rm a.txt")
@@ -158,9 +124,9 @@ def test_preview_uses_the_command_that_the_user_edited(talk: Talk, work: Path) -
     assert (call.differences, (work / "a.txt").exists()) == (None, False)
 
 
-def test_command_run_by_the_agent_is_compared_with_its_preview(host: Host, work: Path) -> None:
+def test_command_run_by_the_agent_is_compared_with_its_preview(talk_with: MakeTalk, work: Path) -> None:
     """An agent with its own shell asks first, and sends the exit code with the result."""
-    talk = Talk(host, work, script="calls_kernel")
+    talk = talk_with("calls_kernel")
     tool_call = {"toolCallId": "c", "title": "touch b", "kind": "execute", "rawInput": {"command": "touch b"}}
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": {"exitCode": 1}}
     turn = talk.prompt({"ask": tool_call}, {"write": [str(work / "c"), ""]}, {"update": done})
@@ -170,33 +136,6 @@ def test_command_run_by_the_agent_is_compared_with_its_preview(host: Host, work:
         "c was created, which the preview did not show.",
         "b was not created, although the preview showed it.",
     )
-
-
-CODE = "n = 6\nimport pathlib; made = pathlib.Path('out.txt').write_text('x')\nprint('printed')\nlen(xs)"
-
-
-def test_code_preview_shows_effects_and_changes_nothing(kernel_talk: Talk, tools: Tools, work: Path) -> None:
-    """The kernel's own thread makes the copy; once allowed, the code runs as previewed."""
-    tools.shell.user_ns.update(n=5, xs=[1, 2])
-    turn = kernel_talk.prompt(*steps(["run_code", {"code": CODE}], {"end": 1}))
-    preview = question(kernel_talk).preview()
-    assert (preview.stdout, preview.result, preview.error) == ("printed\n", "2", None)
-    assert {each.name: each.status for each in preview.variables} == {"n": "changed", "made": "added"}
-    assert (tools.shell.user_ns["n"], [*work.iterdir()]) == (5, [])
-    assert [each.path for each in previewed(kernel_talk).files] == ["out.txt"]
-    call = allowed(kernel_talk, turn)
-    assert (call.differences, tools.shell.user_ns["n"], (work / "out.txt").read_text()) == ((), 6, "x")
-
-
-def test_preview_of_hanging_code_reports_the_time_limit(kernel_talk: Talk, tools: Tools) -> None:
-    """It is ended after the limit, and the kernel continues."""
-    code = "import threading; lock = threading.Lock(); lock.acquire(); lock.acquire()"
-    turn = kernel_talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
-    question(kernel_talk).preview()
-    assert previewed(kernel_talk).summary == "Fails: It took longer than the limit of 5 s."
-    question(kernel_talk).deny()
-    the_call(turn)
-    assert "lock" not in tools.shell.user_ns
 
 
 def test_card_without_a_preview_says_why(kernel_talk: Talk, tools: Tools) -> None:
@@ -288,9 +227,9 @@ def test_setting_auto_previews_no_code_in_kernels_over_2_gb(
     assert "n" not in tools.shell.user_ns
 
 
-def test_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> None:
+def test_request_that_runs_nothing_has_no_preview(talk_with: MakeTalk, work: Path) -> None:
     """A written file shows its change anyway."""
-    talk = Talk(host, work)
+    talk = talk_with("asks_many")
     turn = talk.prompt(write(work / "a.txt"))
     open_question = question(talk)
     with pytest.raises(SessionError, match="neither code nor a command"):
@@ -301,19 +240,11 @@ def test_request_that_runs_nothing_has_no_preview(host: Host, work: Path) -> Non
         open_question.preview()
 
 
-def test_code_for_a_new_cell_is_previewed(kernel_talk: Talk, tools: Tools) -> None:
+def test_code_for_a_new_cell_is_previewed(kernel_talk: Talk) -> None:
     """An inserted cell usually runs; if no page shows the notebook, the tool says so first."""
-    del tools
-    turn = kernel_talk.prompt(*steps({"ask": INSERT}))
+    tool_call = {"toolCallId": "i1", "title": "mcp__kernel__insert_cell", "kind": "other"}
+    turn = kernel_talk.prompt(*steps({"ask": {**tool_call, "rawInput": {"source": "a = 7\na"}}}))
     preview = question(kernel_talk).preview()
     assert (preview.result, [each.name for each in preview.variables]) == ("7", ["a"])
     question(kernel_talk).deny()
     assert the_call(turn).differences is None
-
-
-INSERT = {
-    "toolCallId": "i1",
-    "title": "mcp__kernel__insert_cell",
-    "kind": "other",
-    "rawInput": {"source": "a = 7\na"},
-}

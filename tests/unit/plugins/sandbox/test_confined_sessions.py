@@ -17,15 +17,13 @@ import pytest
 
 import agentnb
 from agentnb import Session
-from agentnb.agent.confinement import way_here
 from agentnb.errors import UsageError
-from agentnb.plugins.sandbox.readable_paths import own_folder
+from tests.confinement_here import WAY, WHY, can_confine
 from tests.conftest import ROOT
 from tests.other_users import open_to_all
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 Start = Callable[..., Session]
-WAY, WHY = way_here()
 FETCH = """
 import sys, urllib.request
 with open("fetched.txt", "w") as file:
@@ -75,7 +73,7 @@ def reachable_folder() -> Iterator[Path]:
         yield folder
 
 
-can_confine = pytest.mark.skipif(WAY is None, reason=WHY)
+needs_hosts = pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
 
 
 @can_confine
@@ -116,7 +114,7 @@ def test_auto_runs_commands_at_once_only_for_a_confined_agent(reachable_folder: 
     assert (first, critical) == (["completed" if runs else "cancelled"], ["cancelled"])
 
 
-@pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
+@needs_hosts
 def test_commands_reach_only_the_allowed_hosts(start: Start, tmp_path: Path) -> None:
     """The environment names the proxy for commands; turn and health name the refused host."""
     (tmp_path / "fetch.py").write_text(FETCH)
@@ -137,7 +135,7 @@ def test_commands_reach_only_the_allowed_hosts(start: Start, tmp_path: Path) -> 
     assert health.refused.startswith("connecting to evil.example.org:80. Add the host to network=[…]")
 
 
-@pytest.mark.skipif(WAY != "Landlock", reason=WHY or f"{WAY} cannot confine to single hosts")
+@needs_hosts
 def test_start_error_names_the_host_that_was_refused(start: Start) -> None:
     """The error names the host to add: the agent's own words rarely do."""
     session = start("needs_host", confine=True, network=["pypi.org"], directories=[AGENTS])
@@ -181,13 +179,24 @@ def test_default_confinement_is_not_mentioned_in_the_first_turn(start: Start, tm
     assert session.health().confined.startswith("can write only to ")
 
 
-def test_agent_with_unknown_needs_is_not_confined_by_default(start: Start) -> None:
-    """It starts, and a line says that it is not confined, and how to change that."""
-    session = start("echo")
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ({"script": "echo"}, "its description says so in [confinement]."),
+        ({"confine": False}, "Confine agents in the settings, or confine=True, keeps it in its workspace."),
+    ],
+    ids=["an agent with unknown needs", "confine=False"],
+)
+def test_session_that_is_not_confined_says_so(start: Start, options: dict[str, Any], how: str) -> None:
+    """The agent starts; the message has the consequences and how to confine it."""
+    session = start(**options)
     session.prompt("Hello").wait(PATIENCE)
     health = session.health().confined
     assert health.startswith("no. It can read and change what you can. ")
-    assert ("its description says so in [confinement]." in health) is (WAY is not None)
+    assert (how in health) is (WAY is not None)
+    process = session.state.agent_process
+    assert process is not None
+    assert (process.confined, process.unconfined) == (None, health.removeprefix("no. "))
 
 
 @can_confine
@@ -199,29 +208,16 @@ def test_confined_commands_use_separate_temporary_files(start: Start, tmp_path: 
     session = start(permissions="allow")
     session.prompt("/run sh work.sh").wait(PATIENCE)
     made = (tmp_path / "made.txt").read_text().splitlines()
-    own = own_folder("eliza")
-    assert [Path(each).parent for each in made[1:]] == [own] * 5
-    assert "agentnb-agent-" in made[0]
+    (own,) = {Path(each).parent for each in made[1:]}
+    assert (own.name, len(made), "agentnb-agent-" in made[0]) == ("eliza", 6, True)
     assert str(own) not in session.health().confined
 
 
-def test_session_with_confine_false_says_it_is_not_confined(start: Start) -> None:
-    """The message has the consequences and how to confine it."""
-    session = start(confine=False)
-    session.prompt("Hello").wait(PATIENCE)
-    health = session.health().confined
-    assert health.startswith("no. It can read and change what you can. ")
-    how = "Confine agents in the settings, or confine=True, keeps it in its workspace."
-    assert (how in health) is (WAY is not None)
-    process = session.state.agent_process
-    assert process is not None
-    assert (process.confined, process.unconfined) == (None, health.removeprefix("no. "))
-
-
-def test_start_refuses_invalid_confine_and_network_values(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hosts", ["example.org", [], [1], ["*"], ["https://example.org"], ["a b"], ["*.1.2.3.4"]])
+def test_start_refuses_invalid_confine_and_network_values(tmp_path: Path, hosts: Any) -> None:
+    """The error shows the fault and the right form."""
     with pytest.raises(UsageError, match="confine must be True or False"):
         agentnb.start(cwd=tmp_path, confine="yes")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r'network must be "all", "none" or a list of hosts'):
-        agentnb.start(cwd=tmp_path, confine=True, network="example.org")
-    with pytest.raises(UsageError, match=r"'https://example\.org' in network is not a host"):
-        agentnb.start(cwd=tmp_path, confine=True, network=["https://example.org"])
+    with pytest.raises(UsageError, match="network") as raised:
+        agentnb.start(cwd=tmp_path, confine=True, network=hosts)
+    assert raised.value.hint

@@ -1,7 +1,11 @@
-"""Agents are confined: they and their children read and change only what they need."""
+"""Agents are confined: they and their children read and change only what they need.
+
+The inside: hostile programs run in the confinement itself, also in ways of confining that this machine does not choose.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import os
 import shutil
@@ -15,10 +19,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from agentnb.agent.catalog import custom, find
-from agentnb.agent.confinement import Confine, Needs, RefusedAccess, refused_accesses
+from agentnb.agent.catalog import custom
+from agentnb.agent.confinement import LONGEST_TEXT, Confine, Needs, RefusedAccess, refused_accesses
 from agentnb.agent.process import SpawnedAgent
-from agentnb.errors import AgentStartFailed
 from agentnb.plugins.sandbox.confinement import (
     Confinement,
     bubblewrap,
@@ -28,13 +31,12 @@ from agentnb.plugins.sandbox.confinement import (
     way_here,
 )
 from agentnb.plugins.sandbox.readable_paths import confined_variables, readable_paths, repository_of
+from tests.confinement_here import needs_landlock
 from tests.conftest import ROOT
 from tests.other_users import open_to_all
+from tests.unit.agent.test_npm_settings import needs_npm
 from tests.unit.plugins.around import around
-from tests.unit.running import run
 
-_WAY, _WHY = way_here()
-needs_landlock = pytest.mark.skipif(_WAY != "Landlock", reason=_WHY or f"{_WAY} confines here")
 _SECRET = "hunter2-is-the-secret"
 
 
@@ -61,15 +63,17 @@ def _project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def confined(
-    folder: Path, confine: Confine, *words: str, needs: Needs | None = None
+    folder: Path, confine: Confine, *words: str, needs: Needs | None = None, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    made = confinement_of(needs or Needs(), words[0], folder, confine, os.environ)
-    return subprocess.run(made.command(words), cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    """Runs *words* confined, with *env* added to this environment."""
+    env = {**os.environ, **env}
+    command = confinement_of(needs or Needs(), words[0], folder, confine, env).command(words)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
 @needs_landlock
 def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
-    """It reads the system, writes the workspace, further folders and its state, and starts programs."""
+    """It reads the system, writes the workspace, further folders and its state, starts programs, opens a terminal."""
     further = folder.parent / "further"
     further.mkdir()
     command = "echo 1 > a; mkdir b; mv a b/a; echo 2 > ~/.mine/x; echo 3 > ~/.new/y; echo 4 > ../further/z; ls /usr"
@@ -80,6 +84,8 @@ def test_confined_agent_works_in_its_workspace_and_state(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert [(folder / "b/a").read_text(), (further / "z").read_text()] == ["1\n", "4\n"]
     assert (folder.parent / ".new/y").read_text() == "3\n"
+    terminal = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
+    assert confined(folder, Confine(), sys.executable, "-c", terminal).stdout == "True b'x'\n"
 
 
 @needs_landlock
@@ -109,23 +115,16 @@ def test_confined_agent_runs_programs_behind_shims(folder: Path, monkeypatch: py
 
 
 @needs_landlock
-@pytest.mark.parametrize(
-    "command",
-    [
-        "cat ~/.ssh/id_test",
-        "cat ../other/notes.txt",
-        "echo x >> ~/.bashrc",
-        "ls ~",
-        "echo x > /tmp/agentnb-x",
-        "touch /etc/x",
-    ],
-)
-def test_confined_agent_has_no_access_to_other_files(folder: Path, command: str) -> None:
+def test_confined_agent_has_no_access_to_other_files(folder: Path) -> None:
     """It has no access to the user's keys, other projects and shell start-up files; nor have its children."""
-    done = confined(folder, Confine(), "/bin/sh", "-c", f"sh -c {command!r}")
-    assert done.returncode != 0
-    assert "denied" in done.stderr or "Read-only file system" in done.stderr
-    assert _SECRET not in done.stdout
+    commands = (
+        *("cat ~/.ssh/id_test", "cat ../other/notes.txt", "echo x >> ~/.bashrc", "ls ~"),
+        *("echo x > /tmp/agentnb-x", "touch /etc/x"),
+    )
+    tries = "; ".join(f"sh -c {command!r} && echo allowed {command!r}" for command in commands)
+    done = confined(folder, Confine(), "/bin/sh", "-c", tries)
+    assert done.stdout == ""
+    assert done.stderr.count("denied") + done.stderr.count("Read-only file system") == len(commands)
 
 
 @pytest.fixture
@@ -204,16 +203,8 @@ def test_confined_agent_of_an_ordinary_user_has_only_known_gaps(
         command[0], command[3] = _SYSTEM_PYTHON, str(own / "agentnb/plugins/sandbox/confined_program.py")
         prefix = [] if has_namespaces else [_SYSTEM_PYTHON, str(own / "without_namespaces.py")]
         env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": str(own)}
-        done = subprocess.run(
-            [*prefix, *command],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            **ordinary,
-        )
+        started: Any = {"cwd": folder, "env": env, "capture_output": True, "text": True, "timeout": 300, **ordinary}
+        done = subprocess.run([*prefix, *command], check=False, **started)
         other.kill()
     if done.returncode == 77:
         pytest.skip(f"namespaces cannot be forbidden here: {done.stderr.strip()}")
@@ -248,39 +239,6 @@ print(confinement("on", "Landlock", "", unchecked_here()).message)
     assert doctor.endswith(f"Not checked on this system: {named}. Never checked: {never}.")
 
 
-@needs_landlock
-def test_confined_agent_can_open_its_own_terminal(folder: Path) -> None:
-    """Agents run commands in one: it is created without opening its path."""
-    code = "import os; one, other = os.openpty(); os.write(other, b'x'); print(os.isatty(other), os.read(one, 1))"
-    assert confined(folder, Confine(), sys.executable, "-c", code).stdout == "True b'x'\n"
-
-
-@needs_landlock
-def test_confined_eliza_answers_like_an_unconfined_one(folder: Path) -> None:
-    """A real agent starts confined, and the message names its limits."""
-
-    async def answer(confine: Confine | None) -> tuple[bytes, str]:
-        import asyncio
-
-        received, answered = bytearray(), asyncio.Event()
-
-        def output(data: bytes) -> None:
-            received.extend(data)
-            if b"\n" in data:
-                answered.set()
-
-        process = await SpawnedAgent.spawn(find("eliza"), folder, confine=confine, on_output=output)
-        process.write(b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n')
-        await asyncio.wait_for(answered.wait(), 60)
-        await process.stop()
-        return bytes(received), process.confined
-
-    (free, no_limits), (closed_in, limits) = run(answer(None)), run(answer(Confine()))
-    assert free == closed_in
-    assert no_limits == ""
-    assert limits == "can write only to this folder"
-
-
 @pytest.mark.parametrize(
     ("about", "summary"),
     [
@@ -306,20 +264,13 @@ def test_agent_that_cannot_be_confined_does_not_start(folder: Path) -> None:
     assert done.stderr.endswith(".\n")
 
 
-def test_confined_agent_that_is_not_executable_is_reported(folder: Path) -> None:
-    """The error is the same as without confinement."""
-    (folder / "agent").write_text("")
-    with pytest.raises(AgentStartFailed, match="not executable"):
-        run(SpawnedAgent.spawn(custom(["./agent"]), folder, confine=Confine()))
-
-
 @needs_landlock
 def test_confined_agent_only_reads_the_git_repository_around_it(folder: Path) -> None:
     """It reads the repository that its workspace is a folder or worktree of, and does not change it."""
     git = "git -c user.name=Ada -c user.email=ada@example.org"
     notebooks, tree = folder / "notebooks", folder.parent / "tree"
-    made = f"git init -q . && echo x > f && git add f && {git} commit -qm one && mkdir notebooks"
-    made += f" && git worktree add {tree}"
+    made = f"git init -q . && echo x > f && git add f && {git} commit -qm one && mkdir notebooks && "
+    made += f"git worktree add {tree}"
     subprocess.run(["/bin/sh", "-ec", made], cwd=folder, check=True, capture_output=True)
     for each in (notebooks, tree):
         done = confined(
@@ -355,10 +306,8 @@ def test_confined_agent_imports_modules_from_pythonpath(folder: Path, *, is_link
     (place / "kept/__init__.py").write_text("print('imported')")
     if is_linked:
         (modules / "kept").symlink_to(store / "kept")
-    env = {**os.environ, "PYTHONPATH": f"{modules}{os.pathsep}"}
-    made = confinement_of(Needs(), sys.executable, folder, Confine(), env)
-    command = made.command([sys.executable, "-c", "import kept"])
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    words = (sys.executable, "-c", "import kept")
+    done = confined(folder, Confine(), *words, PYTHONPATH=f"{modules}{os.pathsep}")
     assert (done.stdout, done.stderr) == ("imported\n", "")
 
 
@@ -465,3 +414,57 @@ def test_bubblewrap_and_macos_profile_have_the_same_limits() -> None:
     assert '(allow file-write* (subpath "/w \\"s\\"") (subpath "/dev/null"))' in text
     assert "network" not in text
     assert "(allow network*)" in profile(replace(confinement, network="all"))
+
+
+@needs_npm
+@needs_landlock
+async def test_confined_npm_uses_the_mirror_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real npm runs confined; it cannot read the file with the login."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / ".npmrc").write_text("registry=https://mirror.example.org/npm/\n", encoding="utf-8")
+    for name in [each for each in os.environ if each.lower().startswith("npm_config_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    spec = custom(["npm", "config", "get", "registry"])
+    output, ended = bytearray(), asyncio.Event()
+    process = await SpawnedAgent.spawn(spec, work, confine=Confine(), on_output=output.extend, on_end=ended.set)
+    await asyncio.wait_for(ended.wait(), 60)
+    await process.stop()
+    assert output.decode().strip() == "https://mirror.example.org/npm/"
+
+
+CONFINED = Confinement(way="Landlock", read=("/usr", "/etc"), write=("/home/ada/work", "/dev/null"))
+HOME = "/home/ada"
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("sh: 1: cannot create /home/ada/.bashrc: Permission denied", [("~/.bashrc", "writing")]),
+        ("bash: line 1: /home/ada/.bashrc: Permission denied", []),
+        ("bash: line 1: /home/ada/.env: Permission denied", [("~/.env", "using")]),
+        ("cat: ../other/notes.txt: Permission denied", [("~/other/notes.txt", "using")]),
+        ("cat: '/home/ada/.ssh/id': Permission denied", [("~/.ssh/id", "using")]),
+        ("Error: EACCES: permission denied, mkdir '/home/ada/.npm'", [("~/.npm", "writing")]),
+        ("PermissionError: [Errno 13] Permission denied: '/data/a.csv'", [("/data/a.csv", "using")]),
+        ("touch: cannot touch '/etc/x': Permission denied", [("/etc/x", "writing")]),
+        ("cat: /etc/shadow: Permission denied", []),
+        ("sh: 1: cannot create /home/ada/work/a: Permission denied", []),
+        ("git@github.com: Permission denied (publickey).", []),
+        ("/home/ada/.bashrc is fine", []),
+        ("", []),
+    ],
+)
+def test_refused_accesses_are_found_in_program_output(printed: str, expected: list[tuple[str, str]]) -> None:
+    """Only paths outside the confinement count: others were refused by something else."""
+    assert [tuple(each) for each in refused_accesses(printed, CONFINED, HOME)] == expected
+
+
+def test_number_of_refused_accesses_is_limited() -> None:
+    """Each counts once; only the end of a long text is read."""
+    same = "cat: /data/x: Permission denied\n"
+    many = "".join(f"cat: /data/{number}: Permission denied\n" for number in range(100))
+    assert len(refused_accesses(same * 50, CONFINED, HOME)) == 1
+    assert len(refused_accesses(many, CONFINED, HOME)) == 20
+    assert refused_accesses(same + "x" * LONGEST_TEXT, CONFINED, HOME) == ()

@@ -1,4 +1,7 @@
-"""The choice to confine an agent: the argument, the policy files, the setting and the agent's description."""
+"""The choice to confine an agent: the argument, the policy files, the setting and the agent's description.
+
+The inside: tables of a choice that protects the user's files, also for agents that are not installed here.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,15 @@ import pytest
 from agentnb.agent.catalog import find, read
 from agentnb.agent.confinement import (
     TRIED,
-    checked_confining,
     how_to_confine,
     is_confined_unasked,
     narrower,
     network_left,
-    way_here,
 )
 from agentnb.api.configured import configured
 from agentnb.errors import UsageError
 from agentnb.host.environment import current_environment
+from tests.confinement_here import WAY, WHY
 
 _DESCRIPTION = 'name = "mine"\ntitle = "Mine"\ncommand = ["{python}"]\n'
 
@@ -45,35 +47,39 @@ def write_files(config: Path, described: str, setting: str, policies: Sequence[s
             (config / path).write_text(f"[agents.mine]\nconfine = {policy}\n")
 
 
+def chosen(config: Path) -> tuple[Any, bool]:
+    """Returns what is chosen, and whether nobody chose: the same for Python and for a page."""
+    configuration = configured("mine", None, None, config)
+    options = current_environment().default_options(configuration.spec, config)
+    choice = (configuration.network, configuration.is_unasked)
+    assert (options.network, options.is_unasked) == choice
+    assert options.configuration(current_environment()).is_unasked is choice[1]
+    return choice
+
+
 @pytest.mark.parametrize(
-    ("choices", "arguments", "expected"),
+    ("choices", "expected"),
     [
-        (("", "", "", ""), {}, None),
-        (("true", "", "", ""), {}, "all"),
-        (('["PyPI.org"]', "", "", ""), {}, ("pypi.org",)),
-        (("true", "off", "", ""), {}, None),
-        (("", "no network", "", ""), {}, "none"),
-        (("", "no network", "true", ""), {}, "all"),
-        (('"no network"', "on", "false", ""), {}, None),
-        (("", "", "false", "true"), {}, "all"),
-        (("", "", '["a.org", "b.org"]', '["b.org"]'), {}, ("b.org",)),
-        (("", "", '"no network"', "true"), {}, "none"),
-        (("", "", "true", "false"), {}, "all"),
-        (('"no network"', "no network", '"no network"', '"no network"'), {"confine": False}, None),
-        (("", "", "false", ""), {"confine": True, "network": ["a.org"]}, ("a.org",)),
+        (("", "", "", ""), None),
+        (("true", "", "", ""), "all"),
+        (('["PyPI.org"]', "", "", ""), ("pypi.org",)),
+        (("true", "off", "", ""), None),
+        (("", "no network", "", ""), "none"),
+        (("", "no network", "true", ""), "all"),
+        (('"no network"', "on", "false", ""), None),
+        (("", "", "false", "true"), "all"),
+        (("", "", '["a.org", "b.org"]', '["b.org"]'), ("b.org",)),
+        (("", "", '"no network"', "true"), "none"),
+        (("", "", "true", "false"), "all"),
     ],
 )
-def test_most_specific_confinement_choice_applies(
-    config: Path, choices: tuple[str, str, str, str], arguments: dict[str, Any], expected: Any
-) -> None:
+def test_most_specific_confinement_choice_applies(config: Path, choices: tuple[str, ...], expected: Any) -> None:
     """The order: argument, user's policy file, setting, description; a project narrows all but the argument."""
     description, setting, *policies = choices
-    described = _DESCRIPTION + (f"confine = {description}" if description else "")
-    write_files(config, described, setting, policies)
-    configuration = configured("mine", None, None, config, **arguments)
-    assert configuration.network == expected
-    if not arguments:
-        assert current_environment().default_options(configuration.spec, config).network == expected
+    write_files(config, _DESCRIPTION + (f"confine = {description}" if description else ""), setting, policies)
+    assert chosen(config) == (expected, False)
+    assert configured("mine", None, None, config, confine=False).network is None
+    assert configured("mine", None, None, config, confine=True, network=["a.org"]).network == ("a.org",)
 
 
 _KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
@@ -97,18 +103,14 @@ _KNOWN = f"{_DESCRIPTION}[confinement]\nwrites = []\n"
         (_DESCRIPTION, ("where possible", "", ""), (None, False)),
     ],
 )
-@pytest.mark.skipif(way_here()[0] not in TRIED, reason=way_here()[1] or "sandbox-exec confines here")
+@pytest.mark.skipif(WAY not in TRIED, reason=WHY or "sandbox-exec confines here")
 def test_agent_with_known_needs_is_confined_by_default(
-    config: Path, described: str, choices: tuple[str, str, str], expected: tuple[str | None, bool]
+    config: Path, described: str, choices: tuple[str, ...], expected: tuple[str | None, bool]
 ) -> None:
     """Its description states its needs; a project can narrow its access, and not switch confinement off."""
     setting, *policies = choices
     write_files(config, described, setting, policies)
-    configuration = configured("mine", None, None, config)
-    assert (configuration.network, configuration.is_unasked) == expected
-    options = current_environment().default_options(configuration.spec, config)
-    assert (options.network, options.is_unasked) == expected
-    assert options.configuration(current_environment()).is_unasked is expected[1]
+    assert chosen(config) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_catalog_agents_are_confined_where_possible(
     name: str, with_a_keyring: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each has finished a turn confined; agents whose login may be in a keyring are not confined."""
-    possible, needs = way_here()[0] in TRIED, find(name).confinement
+    possible, needs = WAY in TRIED, find(name).confinement
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert is_confined_unasked(needs) is possible
@@ -139,7 +141,7 @@ def test_agents_that_cannot_work_confined_have_a_reason() -> None:
     """Codex has a sandbox; the needs of others are not known."""
     assert not is_confined_unasked(find("codex").confinement)
     assert not is_confined_unasked(find("goose").confinement)
-    if way_here()[0] is not None:
+    if WAY is not None:
         message = how_to_confine(find("codex").confinement)
         assert "It has a sandbox of its own, which does not work inside of another. Confine agents in the" in message
         assert message.endswith("keeps it in its workspace anyway.")
@@ -149,22 +151,24 @@ def test_agents_that_cannot_work_confined_have_a_reason() -> None:
 def test_agents_are_confined_when_a_policy_file_is_unreadable(config: Path) -> None:
     """The file could ask for it."""
     (config / "policy.toml").write_text("[agents.eliza")
-    assert configured("eliza", None, None, config).network == (None if way_here()[0] is None else "all")
+    assert configured("eliza", None, None, config).network == (None if WAY is None else "all")
     assert configured("eliza", None, None, config, confine=False).network is None
 
 
-@pytest.mark.parametrize("confine", ["yes", 1, [], ["https://a.org"], {"hosts": []}])
-def test_invalid_confine_value_raises_an_error(confine: object) -> None:
-    """The error shows the value and the possible ones."""
-    with pytest.raises(UsageError) as raised:
-        checked_confining(confine)
-    assert raised.value.hint
-
-
-def test_agent_description_with_invalid_confine_is_refused() -> None:
-    """The error comes at reading, before the agent starts."""
-    with pytest.raises(UsageError, match="confine is 'on'"):
-        read(f'{_DESCRIPTION}confine = "on"')
+@pytest.mark.parametrize(
+    ("confine", "message"),
+    [
+        ('"yes"', r"confine is 'yes'\. Write true, false, \"no network\", or a list"),
+        ("1", "got a whole number"),
+        ("[]", "a list of hosts, not"),
+        ('["https://a.org"]', r"'https://a\.org' in network is not a host\. Give a name"),
+        ("{hosts = []}", "got a table"),
+    ],
+)
+def test_agent_description_with_invalid_confine_is_refused(confine: str, message: str) -> None:
+    """The error comes at reading, before the agent starts; it shows the value and the possible ones."""
+    with pytest.raises(UsageError, match=message):
+        read(f"{_DESCRIPTION}confine = {confine}")
     assert read(f'{_DESCRIPTION}confine = ["A.org"]').confine == ("a.org",)
 
 
