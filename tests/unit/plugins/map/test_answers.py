@@ -1,4 +1,7 @@
-"""Answers are read as the wanted type, whatever text an agent writes around them."""
+"""Answers are read as the wanted type, whatever text an agent writes around them.
+
+The inside: generated and hostile text.
+"""
 
 from __future__ import annotations
 

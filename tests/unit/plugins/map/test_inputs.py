@@ -1,4 +1,7 @@
-"""Inputs become prompts: fields, braces, and accepted types."""
+"""Inputs become prompts: fields, braces, and accepted types.
+
+The inside: generated values, and containers of many kinds.
+"""
 
 from __future__ import annotations
 

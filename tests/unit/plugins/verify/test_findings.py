@@ -12,7 +12,6 @@ import pytest
 
 import agentnb
 from agentnb.errors import UsageError
-from agentnb.plugins.verify.widget_states import SAVED
 from tests.thorough import one_of_each
 from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
 
@@ -87,7 +86,6 @@ CASES: dict[str, tuple[list[Json], str, str]] = {
         "unavailable",
         "c0",
     ),
-    "dead": ([cell("import os\nos._exit(3)", 1)], "kernel-died", "c0"),
     "failed before, too": ([cell("1 / 0", 1, [{"output_type": "error", "ename": "ZeroDivisionError"}])], "error", "c0"),
 }
 
@@ -129,9 +127,9 @@ def test_verify_names_the_call_that_ends_the_kernel(tmp_path: Path) -> None:
 
 
 def test_verify_compares_outputs_that_later_cells_update(tmp_path: Path) -> None:
-    """A slider moved by hand is found; warnings that came once are named."""
+    """A slider in a box, moved by hand, is found; warnings that came once are named."""
     sources = [
-        "import ipywidgets, sys, warnings\nslider = ipywidgets.IntSlider(value=3)\nslider",
+        "import ipywidgets, warnings\nslider = ipywidgets.IntSlider(value=3)\nipywidgets.HBox([slider])",
         "handle = display('begun', display_id=True)\nwarnings.warn('once')",
         "handle.update('done')\nslider.max = 50",
     ]
@@ -140,16 +138,13 @@ def test_verify_compares_outputs_that_later_cells_update(tmp_path: Path) -> None
     result = agentnb.verify(saved(tmp_path, content))
     assert result.ok, result
     assert "Warnings came or went: Python shows most of them once ([2])." in result.not_checked
-    (state,) = (
-        each["state"]
-        for each in content["metadata"]["widgets"][SAVED]["state"].values()
-        if each["model_name"] == "IntSliderModel"
-    )
+    models = content["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].values()
+    (state,) = (each["state"] for each in models if each["model_name"] == "IntSliderModel")
     state["value"] = 7
     (finding,) = agentnb.verify(saved(tmp_path, content)).findings
     assert (finding.kind, finding.cell and finding.cell.label) == ("not-run", "[1]")
     assert "moved by hand" in finding.cause
-    assert finding.evidence == "shown: value: 7\nnow:   value: 3"
+    assert finding.evidence == "shown: children[0].value: 7\nnow:   children[0].value: 3"
 
 
 LOGS = "import logging\nlogging.basicConfig(format='%(process)d %(message)s', force=True)\nlogging.error('late')"
@@ -244,13 +239,6 @@ class _Answers(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Prints nothing."""
-
-
-def test_verify_reports_how_it_isolated_the_notebook(tmp_path: Path) -> None:
-    """It ran in a sandbox, or on a copy with a list of what stays open."""
-    result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
-    assert result.ok
-    assert (result.way == "namespaces") != any("It was not isolated" in each for each in result.not_checked)
 
 
 def _value(text: str) -> Json:
