@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from agentnb.errors import LogUnavailable
+from tests.unit.forked import run_script
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
 UNANSWERED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
@@ -141,9 +142,8 @@ def test_batch_runs_without_resume_when_its_log_is_read_only(tmp_path: Path, log
     kept.parent.mkdir()
     kept.touch(mode=0o444)
     kept.parent.chmod(0o555)
-    words = [sys.executable, "-c", READ_ONLY, sys.executable, str(MOODY), f"log={log}"]
-    options = {"env": {**os.environ, "AGENTNB_LOG": str(log_file)}, "cwd": tmp_path / "workspace"}
-    ran = subprocess.run(words, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    words = [sys.executable, str(MOODY), f"log={log}"]
+    ran = run_script(READ_ONLY, *words, cwd=tmp_path / "workspace", AGENTNB_LOG=str(log_file))
     kept.parent.chmod(0o755)
     assert ran.returncode == 0, ran.stderr
     answers, note, refused = ran.stdout.splitlines()

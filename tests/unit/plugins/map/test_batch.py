@@ -16,6 +16,7 @@ import pytest
 
 import agentnb
 from agentnb.errors import BatchFailed, FilesConflict, UnknownAgent, UsageError
+from tests.unit.forked import run_script
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
 SPENDS = [sys.executable, str(MOODY.with_name("spends.py"))]
@@ -452,5 +453,5 @@ def test_terminal_shows_a_progress_bar_until_the_batch_ends(tmp_path: Path) -> N
     assert last.startswith(f"[{'█' * 24}] 2 of 3 done · 1 failed · ")
     assert last.endswith(" s\r\nover")
     assert ran.stdout == b""
-    quiet = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
-    assert (quiet.stdout, quiet.stderr) == (b"", b"")
+    quiet = run_script(TERMINAL, sys.executable, str(MOODY), cwd=tmp_path)
+    assert (quiet.stdout, quiet.stderr) == ("", "")
