@@ -186,7 +186,7 @@ def test_invalid_arguments_are_refused_before_any_prompt(tmp_path: Path) -> None
         (UsageError, {"processes": 1000}),
         (UsageError, {"on_error": "ignore"}),
         (UsageError, {"permissions": "maybe"}),
-        (UsageError, {"output": object()}),
+        *((UsageError, {"output": each}) for each in (object(), "text", {"type": "no type"})),
         (UsageError, {"resume": "nothing"}),
         (UsageError, {"cwd": tmp_path / "nowhere"}),
     ]

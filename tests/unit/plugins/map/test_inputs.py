@@ -20,26 +20,6 @@ from agentnb.plugins.map.inputs import input_prompts
 TABLE = pd.DataFrame({"text": ["a", None], "my column": [1.5, float("nan")]}, index=["x", "y"])
 
 
-class Delayed:
-    """Imitates a part of a Dask collection."""
-
-    def __init__(self, part: Any) -> None:
-        self.part = part
-
-    def compute(self) -> Any:
-        return self.part
-
-
-class Parts:
-    """Imitates a Dask collection: its parts are computed one by one."""
-
-    def __init__(self, *parts: Any) -> None:
-        self.parts = parts
-
-    def to_delayed(self) -> list[Delayed]:
-        return [Delayed(each) for each in self.parts]
-
-
 class Counted:
     """Imitates tqdm around a generator: it has a length and is iterated once."""
 
@@ -63,8 +43,6 @@ class Counted:
         ("Say {a}", {"k": {"a": 1}}, [("k", "Say 1")]),
         ("Say {text}/{my column}", TABLE, [("x", "Say a/1.5"), ("y", "Say /")]),
         ("Say {input}", TABLE["text"], [("x", "Say a"), ("y", "Say ")]),
-        ("Say {text}", Parts(TABLE[:1], TABLE[1:]), [("x", "Say a"), ("y", "Say ")]),
-        ("Say {input}", Parts(["a"], ["b"]), [(0, "Say a"), (0, "Say b")]),
         ('{{"a": {input}}} {"b": 1} {}', [1], [(0, '{"a": 1} {"b": 1} {}')]),
         ("Say {input}", (each for each in "ab"), [(0, "Say a"), (1, "Say b")]),
         ("Say {input}", Counted(iter("ab"), 2), [(0, "Say a"), (1, "Say b")]),
