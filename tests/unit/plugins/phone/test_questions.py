@@ -50,13 +50,13 @@ def test_phone_shows_a_permission_request_and_can_allow_it_once(server: Phones, 
     question = first_question(phone)
     assert (question["agent"], question["channel"], question["isWhole"]) == ("Tour", chat_of(session), True)
     assert question["call"]["risk"]["reason"]
-    assert server.look()["phones"] == [current_name(server)]
+    name = current_name(server)
     assert answer(phone, question, approved=True, selectedOptionId="agentnb:always", editedToolInput="rm -rf /") == {}
     answered(phone)
     turn.wait()
     assert turn.snapshot is not None
     call = to_json(turn.snapshot)["responseParts"][0]["toolCall"]
-    assert (call["answeredBy"]["name"], call["selectedOption"]["id"]) == (current_name(server), "allow_once")
+    assert (call["answeredBy"]["name"], call["selectedOption"]["id"]) == (name, "allow_once")
     assert (call["success"], session.permissions) == (True, "ask")
     second = session.prompt("/ask execute")
     assert first_question(phone)["call"]["status"] == "pending-confirmation"
@@ -120,8 +120,7 @@ def test_connected_phone_counts_as_a_user_who_can_answer(server: Phones, session
     phone = server.phone()
     turn = session.prompt("/ask execute")
     assert answer(phone, first_question(phone), approved=True) == {}
-    assert "denied" not in turn.wait(PATIENCE).text
+    assert "Allow once" in turn.wait(PATIENCE).text
     server.unpair()
     phone.close()
-    session.prompt("/ask execute").wait(PATIENCE)
-    assert session.questions == ()
+    assert "Allow once" not in session.prompt("/ask execute").wait(PATIENCE).text
