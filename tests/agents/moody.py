@@ -1,7 +1,7 @@
 """Obeys the first word of a prompt; each prompt may come in a separate session.
 
-``busy NAME N``: fails with ``429`` the first N times for NAME, then answers; ``die``: exits; ``die-once FILE``: exits
-if FILE is missing, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
+``busy NAME N``: fails with ``429`` the first N times for NAME, then answers; ``die-once FILE``: exits if FILE is
+missing, and makes it; ``fail``: an error; ``wait``: ends only when it is cancelled; ``wait-once FILE``:
 the same if FILE is missing, and writes its process id to it; ``json-late``: text, then the JSON that the second prompt
 requests; ``cost``: one dollar; ``write FILE``: writes the prompt to it;
 ``write-fail FILE``: the same, then an error. It echoes anything else. With ``log=FILE`` as
@@ -37,8 +37,6 @@ def prompt(request):  # noqa: C901, PLR0912 - one word, one behaviour
             busy[name] = busy.get(name, 0) + 1
             if busy[name] <= times:
                 return wire.refuse(request, -32603, "Error 429: too many requests")
-        case "die":
-            sys.exit(3)
         case "die-once":
             if not pathlib.Path(rest[0]).exists():
                 pathlib.Path(rest[0]).touch()

@@ -1,6 +1,7 @@
 """Suggests edits (ACP `nes/…`) from the last comment `# fills: …` before the cursor.
 
-It answers a prompt with a journal of the messages about them.
+A comment `# suggests: …` has other fields of the suggestion, as JSON. It answers a prompt with a journal of the
+messages about the edits.
 """
 
 import json
@@ -23,9 +24,11 @@ def suggest(request):
     edit = {"range": {"start": at, "end": at}, "newText": fills[-1] if fills else ""}
     kind = "jump" if "# jumps" in before else "edit"
     suggestion = {"kind": kind, "id": f"s{len(journal)}", "uri": params["uri"], "edits": [edit]}
+    others = re.findall(r"# suggests: (.*)", before)
+    suggestion |= json.loads(others[-1] if others else "{}")
     snippets = params.get("context", {}).get("relatedSnippets", [])
     journal.append(["suggest", [each["excerpts"][0]["text"] for each in snippets]])
-    wire.answer(request, {"suggestions": [suggestion] if fills else []})
+    wire.answer(request, {"suggestions": [suggestion] if fills or others else []})
 
 
 while True:

@@ -100,13 +100,12 @@ def test_proxy_path_needs_both_tokens_and_an_allowed_origin(jupyter: str) -> Non
 
 def test_phone_loads_its_page_and_connects_through_the_proxy(jupyter: str) -> None:
     """It is signed in there; the code is in a header, never in a log; the page connects to its own path."""
-    from agentnb.plugins.phone.requests import PairParams
     from tests.unit.plugins.phone.conftest import Phones
 
     page = f"http://{jupyter}"
-    phones = Phones(PairParams(origin=page))
+    phones = Phones(origin=page)
     try:
-        path, signed_in = f"{jupyter}/proxy/{phones.first.port}/", {"Cookie": cookie(page), "Authorization": ""}
+        path, signed_in = f"{jupyter}/proxy/{phones.first['port']}/", {"Cookie": cookie(page), "Authorization": ""}
         with urlopen(Request(f"http://{path}", headers=signed_in), timeout=60) as answer:
             assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
             assert b"<title>agentnb</title>" in answer.read()

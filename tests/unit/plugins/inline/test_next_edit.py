@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import agentnb
-from agentnb.plugins.inline.next_edit import insertion
 from tests.conftest import ROOT
 from tests.unit.plugins.inline.conftest import Complete
 
@@ -58,28 +57,32 @@ def test_error_says_that_the_agent_suggests_no_edits(ask: Complete, by: Callable
         assert "suggests no edits" in ask("x").error
 
 
-def edit(start: int, end: int, text: Any, line: int = 0) -> dict[str, Any]:
+def edit(start: int, end: int, text: Any, line: int = 1) -> dict[str, Any]:
+    """Returns the fields of a suggestion that changes the cell's second line."""
     places = {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
-    return {"range": places, "newText": text}
+    return {"edits": [{"range": places, "newText": text}]}
 
 
-@pytest.mark.parametrize(
-    ("edits", "inserted"),
-    [
-        ([edit(3, 3, "bc")], "bc"),
-        ([edit(0, 4, "a🐍xyd")], "xy"),
-        ([edit(3, 4, "zd")], "z"),
-        ([edit(0, 1, "b")], ""),
-        ([edit(3, 3, "x", line=7)], ""),
-        ([edit(4, 3, "x")], ""),
-        ([edit(3, 3, None)], ""),
-        ([], ""),
-        ("nonsense", ""),
-    ],
-)
-def test_only_insertions_at_the_cursor_are_shown(edits: Any, inserted: str) -> None:
+SUGGESTIONS: list[tuple[dict[str, Any], str]] = [
+    (edit(3, 3, "bc"), "bc"),
+    (edit(0, 4, "a🐍xyd"), "xy"),
+    (edit(3, 4, "zd"), "z"),
+    (edit(0, 1, "b"), ""),
+    (edit(3, 3, "x", line=7), ""),
+    (edit(4, 3, "x"), ""),
+    (edit(3, 3, None), ""),
+    ({"edits": []}, ""),
+    ({"edits": "nonsense"}, ""),
+    ({**edit(3, 3, "bc"), "uri": "other"}, ""),
+    ({**edit(3, 3, "bc"), "kind": "rename"}, ""),
+]
+
+
+def test_only_insertions_at_the_cursor_are_shown(ask: Complete, by: Callable[..., None], tmp_path: Path) -> None:
     """Positions count UTF-16 units and may be invalid; another document or kind is not for the cell."""
-    suggestion = {"kind": "edit", "uri": "u", "edits": edits}
-    assert insertion(suggestion, "u", "a🐍", "d") == inserted
-    assert insertion({**suggestion, "uri": "other"}, "u", "a🐍", "d") == ""
-    assert insertion({**suggestion, "kind": "rename"}, "u", "a🐍", "d") == ""
+    by("agent")
+    with scripted("next_edits", tmp_path) as session:
+        session.prompt("Begin").wait(PATIENCE)
+        for suggestion, inserted in SUGGESTIONS:
+            answer = ask(f"# suggests: {json.dumps(suggestion)}\na🐍", suffix="d", cell_id="c", path="nb.ipynb")
+            assert (answer.text, answer.error) == (inserted, ""), suggestion

@@ -1,4 +1,7 @@
-"""The metric's objects are found and hashed by content."""
+"""The metric's objects are found and hashed by content.
+
+The inside: a loop in a kernel shows only a few kinds of values.
+"""
 
 from __future__ import annotations
 

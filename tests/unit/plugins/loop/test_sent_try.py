@@ -1,4 +1,7 @@
-"""A try on its way to a worker and back: files stay in the workspace, variables are as in the user's kernel."""
+"""A try on its way to a worker and back: files stay in the workspace, variables are as in the user's kernel.
+
+The inside: hostile paths and links, and variables that only some workers lack.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,10 @@ import numpy as np
 import pytest
 
 from agentnb.errors import UsageError
-from agentnb.kernel.code_runner import NotebookCell
 from agentnb.plugins.loop.sent_try import (
     SentFile,
     TablesDiffer,
     VariablesMissing,
-    cells_to_run,
     pack,
     read_files,
     unpack,
@@ -92,9 +93,3 @@ def test_variables_that_cannot_be_pickled_come_from_cells(tmp_path: Path) -> Non
     unpack(box, packed.names, packed.digests, names(lock=threading.Lock()))
     with pytest.raises(VariablesMissing, match="lock"):
         unpack(box, packed.names, packed.digests, names())
-
-
-def test_cells_that_start_agents_are_not_run() -> None:
-    sources = ["x = 1", "%load_ext agentnb", "  %agent hello", "from dask.distributed import Client", "agents = 3"]
-    cells = [NotebookCell(id=str(at), kind="code", source=each, count=at) for at, each in enumerate(sources, 1)]
-    assert cells_to_run(cells) == {1: "x = 1", 5: "agents = 3"}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from agentnb.errors import LogUnavailable, UsageError
-from agentnb.log.location import batch_file
+from agentnb.errors import LogUnavailable
+from tests.unit.forked import run_script
 from tests.unit.plugins.map.conftest import MOODY, Asks
 
 UNANSWERED = int(os.environ.get("AGENTNB_BATCH_ASKED", "200"))
@@ -110,48 +110,47 @@ def test_batch_runs_without_resume_when_its_file_is_unusable(
 ) -> None:
     """No existing file changes; the error when resuming gives the reason."""
     log = tmp_path / "log/sessions.db"
+    file = log.with_name("batches.db")
     monkeypatch.setenv("AGENTNB_LOG", str(log))
     if trouble == "no folder":
         log.parent.write_text("a file")
     else:
         log.parent.mkdir()
     if trouble == "no database":
-        batch_file(log).write_text("a diary" * 1000)
+        file.write_text("a diary" * 1000)
     if trouble == "a folder":
-        batch_file(log).mkdir()
+        file.mkdir()
     if trouble == "of a newer agentnb":
-        with contextlib.closing(sqlite3.connect(batch_file(log))) as newer:
+        with contextlib.closing(sqlite3.connect(file)) as newer:
             newer.execute("PRAGMA user_version = 99")
     batch = ask(["a", "b"]).wait()
     assert list(batch) == ["said a", "said b"]
     assert batch.note.startswith("This batch cannot be resumed later: ")
-    assert batch_file(log).name in batch.note
+    assert file.name in batch.note
     with pytest.raises(LogUnavailable, match="No batch can be resumed"):
         ask(["a"], resume="any")
     if trouble == "no database":
-        assert batch_file(log).read_text() == "a diary" * 1000
+        assert file.read_text() == "a diary" * 1000
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the superuser's rights are given up by Linux's calls")
 def test_batch_runs_without_resume_when_its_log_is_read_only(tmp_path: Path, log: Path) -> None:
     """It runs in a process without the superuser's rights, which would let it write to read-only files."""
     (tmp_path / "workspace").mkdir()
-    kept = tmp_path / "log/sessions.db"
+    log_file = tmp_path / "log/sessions.db"
+    kept = log_file.with_name("batches.db")
     kept.parent.mkdir()
-    batch_file(kept).touch(mode=0o444)
+    kept.touch(mode=0o444)
     kept.parent.chmod(0o555)
-    words = [sys.executable, "-c", READ_ONLY, sys.executable, str(MOODY), f"log={log}"]
-    environment = {**os.environ, "AGENTNB_LOG": str(kept)}
-    ran = subprocess.run(
-        words, cwd=tmp_path / "workspace", env=environment, capture_output=True, text=True, check=False
-    )
+    words = [sys.executable, str(MOODY), f"log={log}"]
+    ran = run_script(READ_ONLY, *words, cwd=tmp_path / "workspace", AGENTNB_LOG=str(log_file))
     kept.parent.chmod(0o755)
     assert ran.returncode == 0, ran.stderr
     answers, note, refused = ran.stdout.splitlines()
     assert answers == "['said a', 'said b']"
-    assert note.startswith(f"This batch cannot be resumed later: {batch_file(kept)} cannot be used (")
+    assert note.startswith(f"This batch cannot be resumed later: {kept} cannot be used (")
     assert refused.startswith("No batch can be resumed: ")
-    assert batch_file(kept).read_bytes() == b""
+    assert kept.read_bytes() == b""
 
 
 def test_batches_at_the_same_time_have_separate_answers(ask: Asks, log: Path) -> None:
@@ -161,11 +160,3 @@ def test_batches_at_the_same_time_have_separate_answers(ask: Asks, log: Path) ->
         assert list(batch) == [f"said {name} n{each}" for each in range(8)]
         assert [each.number for each in batch.results] == list(range(8))
     assert len(log.read_text().splitlines()) == len(set(log.read_text().splitlines())) == 16
-
-
-def test_batch_stops_at_an_input_without_the_required_field(ask: Asks) -> None:
-    """The finished answers stay."""
-    batch = ask([{"text": "a"}, {"other": "b"}], "{text}", concurrency=1)
-    with pytest.raises(UsageError, match="the input has no 'text'"):
-        batch.wait()
-    assert [each.text for each in batch.results] == ["said a"]

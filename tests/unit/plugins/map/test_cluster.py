@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import cloudpickle
 import dask
-import msgspec
 import pandas as pd
 import psutil
 import pytest
@@ -20,11 +18,8 @@ from dask import dataframe as dask_frame
 from distributed import Client, LocalCluster, SchedulerPlugin
 
 from agentnb.errors import UsageError
-from agentnb.ids import new_id
-from agentnb.plugins.map.asking import BatchQuestion, Job
-from agentnb.plugins.map.worker_agents import THIS_PROCESS, WorkerSettings, open_agents
 from tests.unit.plugins.map.clusters import until, worker_of
-from tests.unit.plugins.map.conftest import MOODY, Asks
+from tests.unit.plugins.map.conftest import Asks
 
 HIDES_AGENTNB = "import sys; sys.modules['agentnb'] = None"
 SECRET = "open-sesame-a1B2c3D4e5F6"
@@ -110,29 +105,6 @@ def test_cancelled_batch_ends_its_turns_on_workers(ask: Asks, log: Path, cluster
     assert batch.counts["cancelled"] == 1
     assert list(ask(["a", "b"], executor=cluster, resume=batch.id)) == ["said a", "said b"]
     assert log.read_text().split().count("a") == 1
-
-
-def test_finished_answer_is_kept_when_its_worker_ends(ask: Asks, log: Path, tmp_path: Path) -> None:
-    """Another worker of the machine that gets the input does not ask again; nothing is left at the end."""
-    command = (sys.executable, str(MOODY), f"log={log}")
-    options = {
-        "agent": None,
-        "command": command,
-        "env": None,
-        "cwd": tmp_path,
-        "permissions": "deny",
-        "mcp_servers": (),
-    }
-    question = BatchQuestion(options=options, prompt="{input}")
-    settings = cloudpickle.dumps(WorkerSettings(question=question, files={}, process=THIS_PROCESS, place=""))
-    batch = new_id()
-    for _ in range(2):
-        agents, lacks = open_agents(batch, settings, tmp_path)
-        assert agents is not None, lacks
-        answer = agents.ask(msgspec.json.encode(Job(number=0, text="a", key="k", copy=0)))
-        assert b"said a" in (answer or b"")
-        agents.close()
-    assert log.read_text() == "a\n"
 
 
 def test_batch_continues_only_if_the_scheduler_returns(ask: Asks, tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Inputs become prompts: fields, braces, and accepted types."""
+"""Inputs become prompts: fields, braces, and accepted types.
+
+The inside: generated values, and containers of many kinds.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +15,9 @@ from hypothesis import strategies as st
 
 import agentnb
 from agentnb.errors import UsageError
-from agentnb.plugins.map.inputs import input_prompts, length_of
+from agentnb.plugins.map.inputs import input_prompts
 
 TABLE = pd.DataFrame({"text": ["a", None], "my column": [1.5, float("nan")]}, index=["x", "y"])
-
-
-class Delayed:
-    """Imitates a part of a Dask collection."""
-
-    def __init__(self, part: Any) -> None:
-        self.part = part
-
-    def compute(self) -> Any:
-        return self.part
-
-
-class Parts:
-    """Imitates a Dask collection: its parts are computed one by one."""
-
-    def __init__(self, *parts: Any) -> None:
-        self.parts = parts
-
-    def to_delayed(self) -> list[Delayed]:
-        return [Delayed(each) for each in self.parts]
 
 
 class Counted:
@@ -60,16 +43,15 @@ class Counted:
         ("Say {a}", {"k": {"a": 1}}, [("k", "Say 1")]),
         ("Say {text}/{my column}", TABLE, [("x", "Say a/1.5"), ("y", "Say /")]),
         ("Say {input}", TABLE["text"], [("x", "Say a"), ("y", "Say ")]),
-        ("Say {text}", Parts(TABLE[:1], TABLE[1:]), [("x", "Say a"), ("y", "Say ")]),
-        ("Say {input}", Parts(["a"], ["b"]), [(0, "Say a"), (0, "Say b")]),
         ('{{"a": {input}}} {"b": 1} {}', [1], [(0, '{"a": 1} {"b": 1} {}')]),
         ("Say {input}", (each for each in "ab"), [(0, "Say a"), (1, "Say b")]),
+        ("Say {input}", Counted(iter("ab"), 2), [(0, "Say a"), (1, "Say b")]),
         (lambda row: f"<{row}>", ["a"], [(0, "<a>")]),
         (lambda row: (f"<{row}>", ["context"]), ["a"], [(0, "<a>")]),
     ],
 )
 def test_inputs_become_prompts_with_their_labels(prompt: Any, inputs: Any, expected: list[tuple[Any, str]]) -> None:
-    """The container does not matter; missing values are empty."""
+    """The container does not matter, nor that some can be iterated only once; missing values are empty."""
     assert [(each.label, each.text) for each in input_prompts(prompt, inputs)] == expected
 
 
@@ -100,14 +82,3 @@ def test_prompt_contains_input_values_unchanged(value: str, around: str) -> None
     before, after = around.replace("{", "{{").replace("}", "}}"), "."
     made = next(input_prompts(f"{before}<{{input}}>{after}", [value])).text
     assert made == f"{around}<{value}>."
-
-
-def test_number_of_inputs_is_unknown_for_lazy_inputs() -> None:
-    """Generators and Dask collections are iterated only as needed."""
-    assert [length_of(each) for each in ([1, 2], TABLE, {"a": 1}, iter([1]), Parts([1]))] == [2, 2, 1, None, None]
-
-
-def test_inputs_that_can_be_iterated_once_lose_no_element() -> None:
-    """Reading the first one in advance would lose it."""
-    prompts = input_prompts("Say {input}", Counted(iter("abc"), 3))
-    assert [each.text for each in prompts] == ["Say a", "Say b", "Say c"]

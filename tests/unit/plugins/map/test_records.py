@@ -1,4 +1,7 @@
-"""The rows of batches in their file."""
+"""The rows of batches in their file, and answers whose worker ends before they are rows.
+
+The inside: races of threads and processes, and an end at an exact moment.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cloudpickle
+import msgspec
+
+from agentnb.ids import new_id
 from agentnb.log.location import batch_file
+from agentnb.plugins.map.asking import BatchQuestion, Job
 from agentnb.plugins.map.records import EQUAL_INPUTS, BatchRows, Body
+from agentnb.plugins.map.worker_agents import THIS_PROCESS, WorkerSettings, open_agents
+from tests.unit.plugins.map.conftest import MOODY
 
 NOTES = """
 import sys
@@ -86,3 +96,19 @@ def test_processes_that_share_a_new_file_keep_all_rows(tmp_path: Path) -> None:
                 each.stdin.flush()
             lines += [each.stdout.readline().rstrip() for each in running]
         assert lines == [str(INPUTS)] * PROCESSES * ROUNDS
+
+
+def test_finished_answer_is_kept_when_its_worker_ends(log: Path, tmp_path: Path) -> None:
+    """Another worker of the machine that gets the input does not ask again; nothing is left at the end."""
+    command = (sys.executable, str(MOODY), f"log={log}")
+    options = {"agent": None, "command": command, "env": None, "cwd": tmp_path}
+    question = BatchQuestion(options={**options, "permissions": "deny", "mcp_servers": ()}, prompt="{input}")
+    settings = cloudpickle.dumps(WorkerSettings(question=question, files={}, process=THIS_PROCESS, place=""))
+    batch = new_id()
+    for _ in range(2):
+        agents, lacks = open_agents(batch, settings, tmp_path)
+        assert agents is not None, lacks
+        answer = agents.ask(msgspec.json.encode(Job(number=0, text="a", key="k", copy=0)))
+        assert b"said a" in (answer or b"")
+        agents.close()
+    assert log.read_text() == "a\n"

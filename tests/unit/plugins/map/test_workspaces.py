@@ -1,4 +1,7 @@
-"""The copy of a workspace for an input: its files, its reported changes, and their application."""
+"""The copy of a workspace for an input: its files, its reported changes, and their application.
+
+The inside: generated files, hostile names and links.
+"""
 
 from __future__ import annotations
 

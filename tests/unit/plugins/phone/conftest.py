@@ -2,61 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from agentnb.host import current_host
-from agentnb.plugins.phone.requests import (
-    PairParams,
-    PairResult,
-    PhoneStatusParams,
-    PhoneStatusResult,
-    UnpairParams,
-    look,
-    pair,
-    unpair,
-)
+from agentnb.plugins.phone.addresses import Way
+from agentnb.plugins.phone.pairing import pair
+from tests.unit.server.test_service import Page
 from tests.unit.server.websocket.client import PATIENCE, Client
 from tests.unit.server.websocket.conftest import connect, session
 
 __all__ = ["connect", "session"]
-T = TypeVar("T")
-HERE = PairParams(address="127.0.0.1")
-
-
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Returns the coroutine's result on the host's thread, where requests are answered."""
-    return current_host().loop.submit(coroutine).result(PATIENCE)
 
 
 class Phones:
-    """The page's side of pairing, with the names that the tests of `agentnb.serve` use."""
+    """The page's side of pairing, with the names that the tests of `agentnb.serve` use; *way* is by an address here."""
 
-    def __init__(self, way: PairParams = HERE) -> None:
-        self.way = way
-        self.first: PairResult = run(pair(way))
+    def __init__(self, **way: str) -> None:
+        self.way = way or {"address": "127.0.0.1"}
+        self.page = Page(current_host())
+        self.first: dict[str, Any] = self.page.ask("phone/pair", self.way)["result"]
 
     @property
     def address(self) -> str:
-        return f"ws://127.0.0.1:{self.first.port}/"
+        return f"ws://127.0.0.1:{self.first['port']}/"
 
     @property
     def token(self) -> str:
         """Returns the first code."""
-        return self.first.token
+        return str(self.first["token"])
 
     def add_client(self, _name: str = "", **_rights: object) -> str:
         """Returns one more code with the same rights."""
-        return run(pair(self.way)).token
+        return str(self.page.ask("phone/pair", self.way)["result"]["token"])
 
-    def look(self) -> PhoneStatusResult:
-        return run(look(PhoneStatusParams()))
+    def look(self) -> dict[str, Any]:
+        state: dict[str, Any] = self.page.ask("phone/look", {})["result"]
+        return state
 
     def unpair(self) -> None:
-        run(unpair(UnpairParams()))
+        assert self.page.ask("phone/unpair", {})["result"] == {}
 
     def phone(self, name: str = "me") -> Client:
         """Returns one more initialized phone."""
@@ -66,9 +54,21 @@ class Phones:
 
 
 @pytest.fixture
+def page() -> Page:
+    """Returns a page of this process's kernel."""
+    return Page(current_host())
+
+
+@pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Phones]:
     """Returns this process's kernel, with a code for a phone."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     phones = Phones()
     yield phones
     phones.unpair()
+
+
+@pytest.fixture
+def brief() -> None:
+    """Codes that no phone uses expire at once, in place of five minutes."""
+    current_host().loop.submit(pair(Way("127.0.0.1", ""), code_seconds=0.0)).result(PATIENCE)

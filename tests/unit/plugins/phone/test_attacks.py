@@ -10,8 +10,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from agentnb import Session
-from agentnb.server.websocket.commands import COMMANDS
-from tests.unit.plugins.phone.conftest import HERE, Phones, run
+from tests.conftest import ROOT
+from tests.unit.plugins.phone.conftest import Phones
+from tests.unit.server.test_service import Page
 from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
 from tests.unit.server.websocket.conftest import Connect
 from tests.unit.server.websocket.test_access import (
@@ -41,12 +42,13 @@ __all__ = [
     "test_wrong_token_is_refused_before_the_connection_opens",
 ]
 NONE = {"Authorization": ""}
-ITS_OWN = {"x-agentnb/listQuestions", "x-agentnb/answerQuestion", "x-agentnb/stopTurn", "x-agentnb/previewQuestion"}
+OTHERS = re.compile(r"^\| `([\w/-]+)` \| (?:approve|drive|watch) \| (?!Notification)", re.MULTILINE)
+"""The commands in the reference that need a right which phones do not have."""
 
 
 def get(server: Phones, target: str = "/", **headers: str) -> tuple[int, dict[str, str], str]:
     """Returns the answer to a browser that loads a page."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.first.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.first["port"], timeout=60)
     connection.request("GET", target, headers=headers)
     answer = connection.getresponse()
     page = answer.status, dict(answer.getheaders()), answer.read().decode()
@@ -59,14 +61,12 @@ def test_phone_can_only_answer_permission_requests(server: Phones, session: Sess
     client = connect(server.add_client(), "phone")
     params = {"channel": session_of(session), "uri": "file:///etc/passwd", "source": "file:///a", "operationId": "undo"}
     params |= {"destination": "file:///b", "data": "x", "encoding": "utf-8", "turnId": "t", "toolCallId": "c"}
-    codes = {}
-    for name, command in COMMANDS.items():
-        if command.right is None or name in ITS_OWN or command.is_notification:
-            continue
+    commands = OTHERS.findall((ROOT / "docs/reference/ahp.md").read_text())
+    assert {"createSession", "resourceWrite", "subscribe", "x-agentnb/readFile"} <= {*commands}
+    for name in commands:
         with pytest.raises(Failed) as failed:
             client.ask(name, params)
-        codes[name] = failed.value.code
-    assert set(codes.values()) == {-32009}
+        assert (name, failed.value.code) == (name, -32009)
     client.dispatch(session_of(session), {"type": "session/configChanged", "config": {"permissions": "allow"}})
     client.dispatch(chat_of(session), {"type": "chat/turnStarted", "turnId": "t", "message": {"text": "/say hi"}})
     assert client.ask("ping", {}) == {}
@@ -87,17 +87,8 @@ def test_pairing_code_works_for_one_phone_only(server: Phones) -> None:
     again.close()
 
 
-def test_unused_pairing_code_expires() -> None:
-    """A used code does not expire."""
-    from agentnb.plugins.phone.addresses import Way
-    from agentnb.plugins.phone.pairing import pair
-
-    pairing = run(pair(Way("127.0.0.1", ""), code_seconds=0.0))
-    phones = Phones()
-    assert phones.first.port == pairing.port
-    status = refusal(phones, phones.token)  # type: ignore[arg-type]
-    phones.unpair()
-    assert status == 401
+def test_unused_pairing_code_expires(brief: None, server: Phones) -> None:
+    assert refusal(server, server.token) == 401  # type: ignore[arg-type]
 
 
 def test_unpairing_closes_connections_and_stops_the_server(server: Phones) -> None:
@@ -110,7 +101,7 @@ def test_unpairing_closes_connections_and_stops_the_server(server: Phones) -> No
     assert closed.value.rcvd.code == 4001
     with pytest.raises(OSError, match="refused"):
         Client(server.address, token)
-    assert server.look().is_on is False
+    assert server.look()["isOn"] is False
     later = Phones()
     assert refusal(later, token) == 401  # type: ignore[arg-type]
 
@@ -172,22 +163,16 @@ def test_server_refuses_other_paths_and_host_names(
         {"address": "127.0.0.1", "origin": "https://a"},
     ],
 )
-def test_pairing_refuses_invalid_addresses(params: dict[str, str]) -> None:
+def test_pairing_refuses_invalid_addresses(page: Page, params: dict[str, str]) -> None:
     """The refusal comes before anything listens."""
-    from agentnb import UsageError
-    from agentnb.plugins.phone.requests import PairParams, PhoneStatusParams, look, pair
-
-    with pytest.raises(UsageError):
-        run(pair(PairParams(**params)))
-    assert run(look(PhoneStatusParams())).is_on is False
+    assert page.ask("phone/pair", params)["error"]["code"] == -32012
+    assert page.ask("phone/look", {})["result"]["isOn"] is False
 
 
 def test_phone_connects_through_a_jupyter_server(server: Phones) -> None:
     """Its page's origin is let in, too; phones that used another address are unpaired."""
-    from agentnb.plugins.phone.requests import PairParams
-
     phone = server.phone()
-    through = Phones(PairParams(origin="https://hub.example"))
+    through = Phones(origin="https://hub.example")
     with pytest.raises(ConnectionClosed):
         phone.ask("ping", {})
     assert get(through, "/", Host="hub.example")[0] == 200
@@ -196,4 +181,3 @@ def test_phone_connects_through_a_jupyter_server(server: Phones) -> None:
     assert client.initialize("me")["snapshots"] == []
     client.close()
     assert refusal(through, through.token, headers={"Origin": "https://evil.example"}) == 403  # type: ignore[arg-type]
-    assert HERE.address == "127.0.0.1"

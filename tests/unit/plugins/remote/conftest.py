@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from agentnb.host import Host
 from tests.unit.plugins.remote.serving import serving
+from tests.unit.server.test_service import Page
 from tests.unit.server.websocket.conftest import relay
 from tests.unit.server.websocket.test_transport import certificate
 
@@ -18,3 +20,8 @@ def notes() -> Iterator[int]:
     """Yields the port of the agent on the official SDK."""
     with serving("sdk_server") as port:
         yield port
+
+
+@pytest.fixture
+def page(host: Host) -> Page:
+    return Page(host)

@@ -2,95 +2,56 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from agentnb.errors import PermissionDenied, UsageError
-from agentnb.plugins.verify.agent_tools import TOOLS, lost_variables, run_tests, verify_notebook
-from agentnb.plugins.verify.agent_tools import test_report as report_of
-from agentnb.policy.request import PolicyRequest
-from agentnb.ports import ToolSession
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
 
+if TYPE_CHECKING:
+    from tests.unit.kernel.shell_tools import Tools
+
 pytestmark = pytest.mark.slow
-requests: list[str] = []
 
 
-def session(folder: Path, *, allows: bool = True) -> ToolSession:
-    async def authorize(title: str, command: str) -> None:
-        requests.append(f"{title}: {command}")
-        if not allows:
-            raise PermissionDenied("No.")
-
-    async def ask(request: PolicyRequest) -> PolicyRequest:
-        requests.append(request.title)
-        return request
-
-    return ToolSession(
-        session="s", folder=str(folder), authorize=authorize, ask=ask, code_runner=lambda: None, setting=lambda _: None
-    )
-
-
-def text(result: dict[str, Any]) -> str:
-    return str(result["content"][0]["text"])
-
-
-async def test_verify_notebook_asks_permission_and_reports_findings(tmp_path: Path) -> None:
-    """The request is for running code, or for reading if only names are checked."""
-    requests.clear()
-    saved(tmp_path, notebook(cell("print(z)", 1)))
-    matching = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb"}))
-    assert "Cell [1] would fail: `z`" in matching
-    fast = text(await verify_notebook(session(tmp_path), {"path": "nb.ipynb", "fast": True}))
-    assert "No cell was run." in fast
-    assert requests[0].startswith("Run nb.ipynb from the top, in a copy: agentnb verify ")
-    assert requests[1] == "Look at the names in nb.ipynb"
-    with pytest.raises(PermissionDenied):
-        await verify_notebook(session(tmp_path, allows=False), {"path": "nb.ipynb"})
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests that the tool runs load no plug-ins of this environment."""
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The workspace; the tests that a tool runs there load no plug-ins of this environment."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-@pytest.mark.usefixtures("quick")
-async def test_run_tests_reports_failures_with_tracebacks(tmp_path: Path) -> None:
-    """They come from pytest's report."""
-    (tmp_path / "test_a.py").write_text("def test_one(): pass\ndef test_two():\n    assert 1 == 2, 'no'\n")
-    result = await run_tests(session(tmp_path), {})
+def test_verify_notebook_asks_permission_and_reports_findings(work: Path, tools: Tools) -> None:
+    """The request is for running code, or for reading if only names are checked."""
+    saved(work, notebook(cell("print(z)", 1)))
+    assert "Cell [1] would fail: `z`" in tools.text("verify_notebook", path="nb.ipynb")
+    assert "No cell was run." in tools.text("verify_notebook", path="nb.ipynb", fast=True)
+    run, look = tools.requests
+    assert run.title == "Run nb.ipynb from the top, in a copy"
+    assert (run.command or "").startswith("agentnb verify ")
+    assert look.title == "Look at the names in nb.ipynb"
+    tools.denies = True
+    assert tools.call("verify_notebook", path="nb.ipynb")["isError"]
+
+
+def test_run_tests_reports_failures_with_tracebacks(work: Path, tools: Tools) -> None:
+    """They come from pytest's report; without one, the answer is what was printed."""
+    (work / "test_a.py").write_text("def test_one(): pass\ndef test_two():\n    assert 1 == 2, 'no'\n")
+    result = tools.call("run_tests")
     assert result["isError"]
-    assert text(result).startswith("2 tests: 1 passed, 1 failed, 0 skipped.\n\ntest_a::test_two: AssertionError: no")
-    one = await run_tests(session(tmp_path), {"tests": ["test_a.py::test_one"]})
-    assert (one["isError"], text(one)) == (False, "1 tests: 1 passed, 0 failed, 0 skipped.")
-    with pytest.raises(UsageError, match="dash"):
-        await run_tests(session(tmp_path), {"tests": ["-p"]})
-    with pytest.raises(PermissionDenied):
-        await run_tests(session(tmp_path, allows=False), {})
+    expected = "2 tests: 1 passed, 1 failed, 0 skipped.\n\ntest_a::test_two: AssertionError: no"
+    assert result["content"][0]["text"].startswith(expected)
+    assert tools.text("run_tests", tests=["test_a.py::test_one"]) == "1 tests: 1 passed, 0 failed, 0 skipped."
+    assert "dash" in tools.text("run_tests", tests=["-p"])
+    tools.denies = True
+    assert tools.text("run_tests") == "No."
+    tools.denies = False
+    (work / "conftest.py").write_text("import no_such_module_q\n")
+    assert "No module named 'no_such_module_q'" in tools.text("run_tests")
 
 
-@pytest.mark.usefixtures("quick")
-async def test_run_tests_ends_tests_that_take_too_long(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text("import threading\ndef test_one():\n    threading.Event().wait()\n")
-    result = await run_tests(session(tmp_path), {"seconds": 3})
-    assert text(result) == "The tests took too long, and were ended."
-
-
-def test_missing_report_file_gives_empty_text(tmp_path: Path) -> None:
-    """The answer is then the printed output."""
-    assert report_of(tmp_path / "none.xml") == ""
-    assert {each.name for each in TOOLS} == {"verify_notebook", "interrupt", "restart_kernel", "run_tests"}
-
-
-def test_lost_variables_names_eight_and_counts_the_rest() -> None:
-    """Modules can be imported again, so they do not count."""
-    assert lost_variables({"np": json, "x": 1}) == "Permanently loses your variables: x."
-    assert lost_variables({"np": json}) == "Stops the running code. The kernel has no variables."
-    many = {f"v{number:02}": number for number in range(13)}
-    assert lost_variables(many) == (
-        "Permanently loses your variables: v00, v01, v02, v03, v04, v05, v06, v07 and 5 more."
-    )
+def test_run_tests_ends_tests_that_take_too_long(work: Path, tools: Tools) -> None:
+    (work / "test_a.py").write_text("import threading\ndef test_one():\n    threading.Event().wait()\n")
+    assert tools.text("run_tests", seconds=3) == "The tests took too long, and were ended."

@@ -10,8 +10,7 @@ import pytest
 
 import agentnb
 from agentnb.errors import UsageError
-from agentnb.plugins.verify.notebook_text import read_notebook
-from tests.unit.plugins.verify.notebooks import cell, notebook, saved
+from tests.unit.plugins.verify.notebooks import Json, cell, notebook, saved
 
 DAMAGED = {
     "empty": "",
@@ -26,15 +25,29 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
-@pytest.mark.parametrize("run", [True, False])
-def test_verify_reports_a_damaged_notebook(tmp_path: Path, text: str, run: bool) -> None:
+def test_verify_reports_a_damaged_notebook(tmp_path: Path, text: str) -> None:
     """It names the fault and runs nothing."""
     path = tmp_path / "nb.ipynb"
     path.write_text(text)
-    result = agentnb.verify(path, run=run)
-    assert [each.kind for each in result.findings] == ["corrupt"]
-    assert result.findings[0].cause.startswith("nb.ipynb ")
-    assert result.runs == 0
+    for run in (True, False):
+        result = agentnb.verify(path, run=run)
+        assert [each.kind for each in result.findings] == ["corrupt"]
+        assert result.findings[0].cause.startswith("nb.ipynb ")
+        assert result.runs == 0
+
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+
+
+@pytest.mark.parametrize(
+    "widgets",
+    [3, {STATE: {"state": 3}}, {STATE: {"state": {"a": {"state": {"up": "IPY_MODEL_a", "in": ["IPY_MODEL_a"]}}}}}],
+    ids=["no mapping", "no states", "a state within itself"],
+)
+def test_verify_reads_damaged_states_of_widgets(widgets: object) -> None:
+    shown: list[Json] = [{"output_type": "display_data", "data": {VIEW: {"model_id": "a"}}}, {"data": None}]
+    assert agentnb.verify(notebook(cell("x = 1", 1, shown), widgets=widgets), run=False).ok
 
 
 @pytest.mark.parametrize("language", ["R", "julia", "javascript"])
@@ -61,23 +74,21 @@ def test_verify_refuses_missing_files_and_invalid_arguments(tmp_path: Path) -> N
         agentnb.verify(path, cwd=tmp_path / "none")
 
 
-def test_read_notebook_reads_worksheets_of_the_2012_format() -> None:
-    """Inputs, numbers and outputs have other names in it."""
+@pytest.mark.slow
+def test_verify_runs_a_notebook_of_the_2012_format(tmp_path: Path) -> None:
+    """Inputs, numbers and outputs have other names in it; the output is compared, or there would be a finding."""
     output = {"output_type": "pyout", "text": ["3"], "prompt_number": 1}
-    old = {
-        "worksheets": [
-            {"cells": [{"cell_type": "code", "input": ["1 + ", "2"], "prompt_number": 1, "outputs": [output]}]}
-        ]
-    }
-    (only,) = read_notebook(old).code
-    assert (only.source, only.count, only.outputs[0]["data"]) == ("1 + 2", 1, {"text/plain": ["3"]})
+    only = {"cell_type": "code", "input": ["1 + ", "2"], "prompt_number": 1, "outputs": [output]}
+    result = agentnb.verify({"worksheets": [{"cells": [only]}]}, cwd=tmp_path)
+    assert (result.ok, result.ran) == (True, 1), result
 
 
 @pytest.mark.slow
-def test_verify_stops_a_notebook_at_the_time_limit(tmp_path: Path) -> None:
-    """It names the cell that ran at the time limit."""
-    path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n"), cell("import threading\nthreading.Event().wait()", 2)))
-    result = agentnb.verify(path, seconds=10)
+def test_verify_stops_an_endless_notebook_at_the_time_limit(tmp_path: Path) -> None:
+    """It names the cell that ran at the time limit, and keeps its output only in part."""
+    endless = "while True:\n    print('x' * 1000)"
+    path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n"), cell(endless, 2, "x\n")))
+    result = agentnb.verify(path, seconds=4)
     (finding,) = result.findings
     assert (finding.kind, finding.cell and finding.cell.id) == ("time-limit", "c1")
     assert result.seconds < 60
@@ -87,10 +98,7 @@ def test_verify_stops_a_notebook_at_the_time_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "kind"),
     [
-        (
-            "import os, time\nfor _ in range(1000):\n    if os.fork() == 0:\n        time.sleep(60)",
-            "processes",
-        ),
+        ("import os, time\nfor _ in range(1000):\n    if os.fork() == 0:\n        time.sleep(60)", "processes"),
         ("with open('big', 'wb') as file:\n    for _ in range(10_000):\n        file.write(bytes(1_000_000))", "disk"),
     ],
     ids=["processes", "disk"],
@@ -101,14 +109,6 @@ def test_verify_stops_notebooks_that_use_too_many_resources(tmp_path: Path, sour
     (finding,) = agentnb.verify(path, seconds=60).findings
     assert (finding.kind, finding.cell and finding.cell.id) == (kind, "c0"), finding
     assert [each.name for each in tmp_path.iterdir()] == ["nb.ipynb"]
-
-
-@pytest.mark.slow
-def test_verify_stops_a_notebook_that_prints_endlessly(tmp_path: Path) -> None:
-    """Its output is kept only in part."""
-    path = saved(tmp_path, notebook(cell("while True:\n    print('x' * 1000)", 1, "x\n")))
-    result = agentnb.verify(path, seconds=4)
-    assert "time-limit" in [each.kind for each in result.findings]
 
 
 @pytest.mark.slow

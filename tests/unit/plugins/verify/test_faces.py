@@ -11,11 +11,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from msgspec.structs import replace
 
 import agentnb
-from agentnb.errors import UsageError
-from agentnb.ipython.manage import commands
-from agentnb.plugins.verify.result import CellPosition, Finding, Verification
 from tests.conftest import ROOT
 from tests.unit.forked import run_agentnb, run_script
 from tests.unit.plugins.verify.notebooks import cell, notebook, ran, saved
@@ -23,16 +21,9 @@ from tests.unit.plugins.verify.notebooks import cell, notebook, ran, saved
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, "-m", *words], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.mark.slow
 def test_verify_command_writes_json_junit_and_exit_code(tmp_path: Path) -> None:
-    """0: all verified; 1: findings; 2: an unreadable notebook."""
+    """0: all verified; 1: findings; 2: an unreadable notebook, or none is given."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(cell("print(z)", 1)), "bad.ipynb")
     done = run_agentnb("verify", "good.ipynb", "bad.ipynb", "--json", "--junit", "out.xml", cwd=tmp_path)
@@ -52,14 +43,8 @@ def test_verify_command_writes_json_junit_and_exit_code(tmp_path: Path) -> None:
     assert "is a folder. Specify the notebooks in it" in missing.stderr
     assert "no cells.ipynb: verified (it has no code to run)." in missing.stdout
     assert missing.stdout.endswith("1 of 3 notebooks verified.\n")
-
-
-def test_verify_command_with_fast_says_that_no_cell_ran(tmp_path: Path) -> None:
-    """It reads only the names."""
-    saved(tmp_path, notebook(cell("print(z)", 1)))
-    done = run_agentnb("verify", "nb.ipynb", "--fast", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "Not checked: No cell was run." in done.stdout
+    fast = run_agentnb("verify", "bad.ipynb", "--fast", cwd=tmp_path)
+    assert (fast.returncode, "Not checked: No cell was run." in fast.stdout) == (1, True)
     assert run_agentnb("verify", cwd=tmp_path).returncode == 2
 
 
@@ -68,41 +53,44 @@ def test_pytest_option_fails_notebooks_that_are_not_verified(tmp_path: Path) -> 
     """The findings are its message; without the option nothing is collected."""
     saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "good.ipynb")
     saved(tmp_path, notebook(*ran("x = 1"), cell("print(z)", 3)), "bad.ipynb")
-    words = (
-        "pytest",
-        "--disable-plugin-autoload",
-        "-p",
-        "agentnb.plugins.verify.pytest_plugin",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    )
-    done = command(tmp_path, *words, "--agentnb-verify")
+    words = "-m pytest -q --disable-plugin-autoload -p agentnb.plugins.verify.pytest_plugin -p no:cacheprovider"
+    command = [sys.executable, *words.split()]
+    options = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}, "capture_output": True, "text": True}
+    done = subprocess.run([*command, "--agentnb-verify"], check=False, **options)  # type: ignore[call-overload]
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "Cell [3] would fail: `z` is defined only in a cell that was deleted" in done.stdout
-    assert "no tests ran" in command(tmp_path, *words).stdout
+    assert "no tests ran" in subprocess.run(command, check=False, **options).stdout  # type: ignore[call-overload]
+
+
+MAGIC = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell()
+shell.run_line_magic("load_ext", "agentnb")
+for words in sys.argv[1:]:
+    result = shell.run_line_magic("agents", f"verify {words}")
+    print(result and (result.ok, result.runs))
+"""
 
 
 @pytest.mark.slow
 def test_verify_magic_takes_a_path_and_refuses_other_arguments(tmp_path: Path) -> None:
     """`%agents verify` shows the result."""
-    path = saved(tmp_path, notebook(cell("print(1)", 1, "1\n")))
-    run = commands()["verify"]
-    assert run(None, f"'{path}'").ok  # type: ignore[arg-type]
-    assert run(None, f"'{path}' --fast").runs == 0  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="takes a notebook's path"):
-        run(None, "a b")  # type: ignore[arg-type]
+    saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "a.ipynb")
+    done = run_script(MAGIC, "a.ipynb", "a.ipynb --fast", cwd=tmp_path)
+    assert done.stdout.split("\n")[:2] == ["(True, 1)", "(True, 0)"], done.stderr
+    refused = run_script(MAGIC, "a b", cwd=tmp_path)
+    assert "`%agents verify` takes a notebook's path" in refused.stdout + refused.stderr
 
 
 def test_verification_displays_as_a_table_with_escaped_text() -> None:
-    finding = Finding(
-        kind="error",
-        cause=f"`z` is gone {HOSTILE}",
-        evidence=HOSTILE,
-        advice=HOSTILE,
-        cell=CellPosition(index=0, id="a", label=HOSTILE),
-    )
-    result = Verification(ok=False, findings=(finding,), not_checked=(HOSTILE,), notebook=HOSTILE, cells=1, runs=1)
+    result = agentnb.verify(notebook(cell("print(z)", 1)), run=False)
+    finding = result.findings[0]
+    assert finding.cell is not None
+    place = replace(finding.cell, label=HOSTILE)
+    cause = f"`z` is gone {HOSTILE}"
+    finding = replace(finding, cause=cause, evidence=HOSTILE, advice=HOSTILE, cell=place)
+    result = replace(result, findings=(finding,), not_checked=(HOSTILE,), notebook=HOSTILE)
     formatter = InteractiveShell.instance().display_formatter
     assert formatter is not None
     stored = formatter.format(result)[0]
@@ -116,8 +104,3 @@ def test_verify_in_a_script_requires_a_notebook_path(tmp_path: Path) -> None:
     done = run_script("import agentnb; agentnb.verify()", cwd=tmp_path)
     assert "The name of this notebook is unknown." in done.stderr
     assert 'agentnb.verify("analysis.ipynb")' in done.stderr
-
-
-def test_verify_accepts_a_notebook_as_a_dict() -> None:
-    """It is the form of nbformat."""
-    assert [each.kind for each in agentnb.verify(notebook(cell("z", 1)), run=False).findings] == ["deleted-cell"]

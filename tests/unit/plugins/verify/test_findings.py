@@ -12,7 +12,6 @@ import pytest
 
 import agentnb
 from agentnb.errors import UsageError
-from agentnb.plugins.verify.widget_states import SAVED
 from tests.thorough import one_of_each
 from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
 
@@ -22,6 +21,18 @@ pytestmark = pytest.mark.slow
 def stderr(text: str) -> Json:
     return {"output_type": "stream", "name": "stderr", "text": text}
 
+
+def value(text: str) -> Json:
+    return {"output_type": "execute_result", "data": {"text/plain": text}, "metadata": {}, "execution_count": 1}
+
+
+FAILED = [{"output_type": "error", "ename": "ZeroDivisionError"}]
+NOW = "import datetime\nprint('now', datetime.datetime.now())"
+CONNECTS = "import socket\nsocket.create_connection(('example.com', 80), timeout=3)"
+REFUSED = "raise ConnectionRefusedError('connection to localhost port 5432 failed: Connection refused')"
+NO_DISPLAY = "raise RuntimeError('no display name and no $DISPLAY environment variable')"
+DROPPED = "import sys\nprint('dropped', 2, file=sys.stderr)"
+SEEDED = [cell("import random\nrandom.seed(1)", 1), cell("random.randint(1, 10**9)", 3, [value("611178003")])]
 
 CASES: dict[str, tuple[list[Json], str, str]] = {
     "random": ([cell("import random\nx = random.random()", 1), cell("print(x)", 2, "0.5\n")], "randomness", "c0"),
@@ -36,32 +47,15 @@ CASES: dict[str, tuple[list[Json], str, str]] = {
     "not run since": ([*ran("x = 5"), cell("print(x)", 2, "2\n")], "not-run", "c1"),
     "never run": ([*ran("x = 5"), cell("print(x)")], "not-run", "c1"),
     "unstable": ([cell("import os\nprint(os.times().elapsed)", 1, "7.5\n")], "unstable", "c0"),
-    "clock beside words": (
-        [cell("import datetime\nprint('now', datetime.datetime.now())", 1, "now 2020-01-01 10:00:00\n")],
-        "clock",
-        "c0",
-    ),
-    "seeded, run twice": (
-        [
-            cell("import random\nrandom.seed(1)", 1),
-            cell(
-                "random.randint(1, 10**9)", 3, [{"output_type": "execute_result", "data": {"text/plain": "611178003"}}]
-            ),
-        ],
-        "run-twice",
-        "c1",
-    ),
+    "clock beside words": ([cell(NOW, 1, "now 2020-01-01 10:00:00\n")], "clock", "c0"),
+    "seeded, run twice": (SEEDED, "run-twice", "c1"),
     "module of another version": ([cell("import json.gone", 1)], "package-missing", "c0"),
     "curl": ([cell("!curl -sS http://example.com", 1)], "network", "c0"),
     "version": ([cell("import msgspec\nprint(msgspec.__version__)", 1, "0.1.2\n")], "package-version", "c0"),
     "no such attribute": ([cell("import json\njson.dumpss(1)", 1)], "error", "c0"),
     "package": ([cell("import no_such_package_q", 1)], "package-missing", "c0"),
     "input": ([cell("input('?')", 1)], "input", "c0"),
-    "network": (
-        [cell("import socket\nsocket.create_connection(('example.com', 80), timeout=3)", 1)],
-        "network",
-        "c0",
-    ),
+    "network": ([cell(CONNECTS, 1)], "network", "c0"),
     "file": ([cell("open('missing.csv')", 1)], "file-missing", "c0"),
     "magic": ([cell("%no_such_magic_q", 1)], "magic-missing", "c0"),
     "extension": ([cell("%load_ext no_such_extension_q", 1)], "magic-missing", "c0"),
@@ -70,25 +64,12 @@ CASES: dict[str, tuple[list[Json], str, str]] = {
     "exit": ([cell("x = 1\nif x:\n    exit()", 1), cell("print(x)", 2, "1\n")], "kernel-died", "c0"),
     "quit at the end": ([cell("x = 1", 1), cell("quit", 2)], "kernel-died", "c1"),
     "sys.exit": ([cell("import sys\nsys.exit(2)", 1)], "error", "c0"),
-    "stderr": (
-        [cell("import sys\nprint('dropped', 2, file=sys.stderr)", 1, [stderr("dropped 1\n")])],
-        "not-run",
-        "c0",
-    ),
+    "stderr": ([cell(DROPPED, 1, [stderr("dropped 1\n")])], "not-run", "c0"),
     "memory": ([cell("x = bytearray(10 ** 13)", 1)], "memory", "c0"),
-    "display": (
-        [cell("raise RuntimeError('no display name and no $DISPLAY environment variable')", 1)],
-        "unavailable",
-        "c0",
-    ),
+    "display": ([cell(NO_DISPLAY, 1)], "unavailable", "c0"),
     "GPU": ([cell("raise RuntimeError('Found no NVIDIA driver on your system')", 1)], "unavailable", "c0"),
-    "database": (
-        [cell("raise ConnectionRefusedError('connection to localhost port 5432 failed: Connection refused')", 1)],
-        "unavailable",
-        "c0",
-    ),
-    "dead": ([cell("import os\nos._exit(3)", 1)], "kernel-died", "c0"),
-    "failed before, too": ([cell("1 / 0", 1, [{"output_type": "error", "ename": "ZeroDivisionError"}])], "error", "c0"),
+    "database": ([cell(REFUSED, 1)], "unavailable", "c0"),
+    "failed before, too": ([cell("1 / 0", 1, FAILED)], "error", "c0"),
 }
 
 
@@ -129,9 +110,9 @@ def test_verify_names_the_call_that_ends_the_kernel(tmp_path: Path) -> None:
 
 
 def test_verify_compares_outputs_that_later_cells_update(tmp_path: Path) -> None:
-    """A slider moved by hand is found; warnings that came once are named."""
+    """A slider in a box, moved by hand, is found; warnings that came once are named."""
     sources = [
-        "import ipywidgets, sys, warnings\nslider = ipywidgets.IntSlider(value=3)\nslider",
+        "import ipywidgets, warnings\nslider = ipywidgets.IntSlider(value=3)\nipywidgets.HBox([slider])",
         "handle = display('begun', display_id=True)\nwarnings.warn('once')",
         "handle.update('done')\nslider.max = 50",
     ]
@@ -140,16 +121,13 @@ def test_verify_compares_outputs_that_later_cells_update(tmp_path: Path) -> None
     result = agentnb.verify(saved(tmp_path, content))
     assert result.ok, result
     assert "Warnings came or went: Python shows most of them once ([2])." in result.not_checked
-    (state,) = (
-        each["state"]
-        for each in content["metadata"]["widgets"][SAVED]["state"].values()
-        if each["model_name"] == "IntSliderModel"
-    )
+    models = content["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].values()
+    (state,) = (each["state"] for each in models if each["model_name"] == "IntSliderModel")
     state["value"] = 7
     (finding,) = agentnb.verify(saved(tmp_path, content)).findings
     assert (finding.kind, finding.cell and finding.cell.label) == ("not-run", "[1]")
     assert "moved by hand" in finding.cause
-    assert finding.evidence == "shown: value: 7\nnow:   value: 3"
+    assert finding.evidence == "shown: children[0].value: 7\nnow:   children[0].value: 3"
 
 
 LOGS = "import logging\nlogging.basicConfig(format='%(process)d %(message)s', force=True)\nlogging.error('late')"
@@ -159,9 +137,9 @@ def test_verify_accepts_a_reproducible_notebook(tmp_path: Path) -> None:
     """Prints, values, times, an expected exception, top-level await."""
     cells = [
         cell("import asyncio, time\nbegun = time.time()\nprint('a', 1)", 1, "a 1\n"),
-        cell("await asyncio.sleep(0)\n[1.5] * 2", 2, [_value("[1.5, 1.5]")]),
+        cell("await asyncio.sleep(0)\n[1.5] * 2", 2, [value("[1.5, 1.5]")]),
         cell("print(f'took {time.time() - begun:.3f} s')", 3, "took 9.100 s\n"),
-        cell("1 / 0", 4, [{"output_type": "error", "ename": "ZeroDivisionError"}], "raises-exception"),
+        cell("1 / 0", 4, FAILED, "raises-exception"),
         cell("print('after')", 5, "after\n"),
         cell(LOGS, 6, [stderr("123 late\n")]),
     ]
@@ -244,17 +222,6 @@ class _Answers(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Prints nothing."""
-
-
-def test_verify_reports_how_it_isolated_the_notebook(tmp_path: Path) -> None:
-    """It ran in a sandbox, or on a copy with a list of what stays open."""
-    result = agentnb.verify(saved(tmp_path, notebook(cell("print(1)", 1, "1\n"))))
-    assert result.ok
-    assert (result.way == "namespaces") != any("It was not isolated" in each for each in result.not_checked)
-
-
-def _value(text: str) -> Json:
-    return {"output_type": "execute_result", "data": {"text/plain": text}, "metadata": {}, "execution_count": 1}
 
 
 def _executed(folder: Path, *sources: str) -> Json:

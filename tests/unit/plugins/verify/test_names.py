@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 import agentnb
-from agentnb.plugins.verify.cell_names import cell_names, parsed
-from agentnb.plugins.verify.notebook_text import read_notebook
-from agentnb.plugins.verify.static_check import LiveKernel, StaticAnswer, check_names
-from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran
+from tests.unit.forked import run_script
+from tests.unit.plugins.verify.notebooks import Json, cell, notebook, ran, saved
 
 FINE = {
     "builtins and IPython's names": ["print(len(In), Out, _, _1, __name__)", "display(get_ipython())"],
@@ -38,7 +36,7 @@ FINE = {
 
 @pytest.mark.parametrize("sources", FINE.values(), ids=FINE)
 def test_check_names_finds_nothing_in_valid_cells(sources: list[str]) -> None:
-    assert check(*ran(*sources)).findings == []
+    assert check(*ran(*sources)).ok
 
 
 FAULTS: dict[str, tuple[list[Json], str, str]] = {
@@ -60,44 +58,56 @@ FAULTS: dict[str, tuple[list[Json], str, str]] = {
 
 @pytest.mark.parametrize(("cells", "kind", "where"), FAULTS.values(), ids=FAULTS)
 def test_check_names_finds_the_kind_and_cell_of_a_fault(cells: list[Json], kind: str, where: str) -> None:
-    matching = check(*cells).findings
-    assert [(each.kind, each.cell and each.cell.id) for each in matching] == [(kind, where)]
+    (finding,) = check(*cells).findings
+    assert (finding.kind, finding.cell and finding.cell.id) == (kind, where)
 
 
 @pytest.mark.parametrize(
     "source", ["from os.path import *", "exec(text)", "%run script.py", "globals()['x'] = 1", "%load_ext sql"]
 )
 def test_check_names_reports_unknown_names_after_dynamic_code(source: str) -> None:
-    answer = check(*ran("text = 'x = 1'", source, "print(somewhere)"))
-    assert answer.findings == []
-    assert any("`somewhere` in cell [3]" in each and "may define any name" in each for each in answer.unknown)
+    result = check(*ran("text = 'x = 1'", source, "print(somewhere)"))
+    assert result.ok
+    assert any("`somewhere` in cell [3]" in each and "may define any name" in each for each in result.not_checked)
 
 
-def test_check_names_uses_kernel_history_to_find_changed_cells() -> None:
-    live = LiveKernel(frozenset({"kept"}), {1: "gone = 1", 2: "old = 2", 3: "gone + old + kept"})
-    answer = check(cell("new = 2", 2), cell("gone", 4), cell("old", 5), cell("kept", 6), live=live)
-    kinds = {each.cell.id: (each.kind, each.cause) for each in answer.findings if each.cell is not None}
-    assert kinds["c1"] == (
-        "deleted-cell",
-        "Cell [4] would fail: `gone` is defined only in a deleted cell (run as [1]).",
-    )
-    assert kinds["c2"][0] == "changed-cell"
-    assert kinds["c3"][1].endswith("`kept` is in the kernel, and no cell defines it.")
-    assert kinds["c0"][1].startswith("Cell [2] has been changed since it was run")
+OWN = """
+import os, sys
+from IPython.core.interactiveshell import InteractiveShell
+import agentnb
+os.environ["JPY_SESSION_NAME"] = os.path.abspath("nb.ipynb")
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "agentnb")
+for source in sys.argv[1:]:
+    shell.run_cell(source, store_history=True)
+shell.user_ns["kept"] = shell.user_ns.pop("gone") + shell.user_ns.pop("old")
+for each in agentnb.verify(run=False).findings:
+    print(each.kind, each.cause)
+"""
+
+
+def test_check_names_uses_kernel_history_to_find_changed_cells(tmp_path: Path) -> None:
+    """The notebook is that of the kernel."""
+    cells = [cell("new = 2", 2), cell("gone", 4), cell("old", 5), cell("kept", 6)]
+    saved(tmp_path, notebook(*cells))
+    done = run_script(OWN, "gone = 1", "old = 2", "gone + old", cwd=tmp_path)
+    changed, deleted, renamed, kept = done.stdout.splitlines()[-4:]
+    assert changed.startswith("changed-cell Cell [2] has been changed since it was run"), done.stderr
+    assert deleted == "deleted-cell Cell [4] would fail: `gone` is defined only in a deleted cell (run as [1])."
+    assert renamed.startswith("changed-cell ")
+    assert kept.endswith("`kept` is in the kernel, and no cell defines it.")
 
 
 def test_static_check_of_200_cells_is_fast(tmp_path: Path) -> None:
     """Processor time of the fastest of five runs counts: the machine may be busy."""
-    sources = [
-        f"def f{i}(a, b=2):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"
-        f"d{i} = [f{i}(k) for k in range(10) if k % 2]\nprint({{'a': d{i}, 'b': sum(d{i})}}, len(d{i}))"
-        for i in range(200)
-    ]
-    content = notebook(*ran(*sources))
     taken, compiled = [], []
-    for _ in range(5):
-        cell_names.cache_clear()
-        parsed.cache_clear()
+    for run in range(5):  # each has other cells: what is known of a cell is kept
+        sources = [
+            f"def f{i}(a, b={run}):\n    c = a + b\n    for q in range(c):\n        c += q\n    return c\n"
+            f"d{i} = [f{i}(k) for k in range(10) if k % 2]\nprint({{'a': d{i}, 'b': sum(d{i})}}, len(d{i}))"
+            for i in range(200)
+        ]
+        content = notebook(*ran(*sources))
         begun = time.thread_time()
         result = agentnb.verify(content, run=False, cwd=tmp_path)
         ended = time.thread_time()
@@ -110,5 +120,5 @@ def test_static_check_of_200_cells_is_fast(tmp_path: Path) -> None:
     assert min(taken) < 8 * min(compiled)
 
 
-def check(*cells: Json, live: LiveKernel | None = None) -> StaticAnswer:
-    return check_names(read_notebook(notebook(*cells)), live)
+def check(*cells: Json) -> agentnb.Verification:
+    return agentnb.verify(notebook(*cells), run=False)

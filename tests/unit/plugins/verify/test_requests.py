@@ -2,127 +2,99 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
-from agentnb.plugins.verify.page_jobs import MOST_FOLLOWERS, VerificationState, job_of
-from agentnb.plugins.verify.requests import (
-    REQUESTS,
-    BeginVerificationParams,
-    StateParams,
-    StopVerificationParams,
-    begin,
-    state,
-    stop,
-)
-from agentnb.plugins.verify.verifying import check_notebook
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
+from tests.unit.server.test_service import Page
 
 pytestmark = pytest.mark.slow
 
 
-async def ended(path: Path) -> list[VerificationState]:
-    """Returns every state until the end."""
-    states = [await state(StateParams(path=str(path)))]
-    while states[-1].status != "ended":
-        states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
-    return states
+def ask(page: Page, request: str, path: Path, **params: Any) -> dict[str, Any]:
+    """Returns the verification's state, which answers each request."""
+    state: dict[str, Any] = page.ask(f"verify/{request}", {"path": str(path), **params})["result"]
+    return state
 
 
-async def test_page_follows_a_verification_until_it_is_stale(
-    tmp_path: Path,
-) -> None:
+def states(page: Page, path: Path) -> list[dict[str, Any]]:
+    """Returns every state until the verification is over."""
+    seen = [ask(page, "state", path)]
+    while seen[-1]["status"] == "running":
+        seen.append(ask(page, "state", path, revision=seen[-1]["revision"]))
+    return seen
+
+
+def test_page_follows_a_verification_until_it_is_stale(page: Page, tmp_path: Path) -> None:
     """It shows progress and findings, and that they belong to the text at its start."""
     path = saved(tmp_path, notebook(cell("x = 1", 1), cell("print(z)", 3)))
-    first = await begin(BeginVerificationParams(path=str(path)))
-    assert first.status == "running"
-    again = await begin(BeginVerificationParams(path=str(path)))
-    assert again.status == "running"
-    states = await ended(path)
-    assert {(each.done, each.all) for each in states} >= {(1, 2)}
-    last = states[-1]
-    assert (last.ok, last.findings[0].kind, last.is_stale) == (False, "deleted-cell", False)
-    assert last.time > 0
-    assert "cell id c1 (deleted-cell)" in last.task
-    again_saved = notebook(cell("x = 1", 1, "", "note"), cell("print(z)", 3))
-    again_saved["cells"][0]["metadata"] = {"scrolled": True}
-    again_saved["cells"].insert(0, {"cell_type": "markdown", "id": "m", "metadata": {}, "source": "# New"})
-    saved(tmp_path, again_saved)
-    assert not (await state(StateParams(path=str(path)))).is_stale
-    saved(tmp_path, notebook(cell("x = 1", 4), cell("print(z)", 3)))
-    assert (await state(StateParams(path=str(path)))).is_stale
-    saved(tmp_path, notebook(cell("x = 2", 1), cell("print(z)", 3)))
-    assert (await state(StateParams(path=str(path)))).is_stale
-    assert msgspec.to_builtins(last)["findings"][0]["cell"]["id"] == "c1"
+    assert ask(page, "state", path)["status"] == "none"
+    assert [ask(page, "begin", path)["status"] for _ in range(2)] == ["running", "running"]
+    followed = states(page, path)
+    assert {(each["done"], each["all"]) for each in followed} >= {(1, 2)}
+    last = followed[-1]
+    [finding] = last["findings"]
+    assert (last["ok"], finding["kind"], finding["cell"]["id"]) == (False, "deleted-cell", "c1")
+    assert last["time"] > 0
+    assert "cell id c1 (deleted-cell)" in last["task"]
+    changed = notebook(cell("x = 1", 1, "", "note"), cell("print(z)", 3))
+    changed["cells"][0]["metadata"] = {"scrolled": True}
+    changed["cells"].insert(0, {"cell_type": "markdown", "id": "m", "metadata": {}, "source": "# New"})
+    for content, is_stale in (
+        (changed, False),
+        (notebook(cell("x = 1", 4), cell("print(z)", 3)), True),
+        (notebook(cell("x = 2", 1), cell("print(z)", 3)), True),
+    ):
+        saved(tmp_path, content)
+        assert ask(page, "state", path)["isStale"] == is_stale
 
 
-async def test_every_waiting_page_receives_a_result_at_once(tmp_path: Path) -> None:
-    """Windows wait for a verification that none began; those above the limit get an answer, too."""
+def test_every_waiting_page_receives_a_result_at_once(page: Page, tmp_path: Path) -> None:
+    """Of more than 50 windows that wait, the first ones get an answer before the result."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
-    first = await state(StateParams(path=str(path)))
-    follows = StateParams(path=str(path), revision=first.revision)
-    windows = [asyncio.ensure_future(state(follows)) for _ in range(MOST_FOLLOWERS + 2)]
-    early, _ = await asyncio.wait(windows, return_when=asyncio.FIRST_COMPLETED)
-    assert {each.result().status for each in early} == {"none"}
-    text = path.read_text()
+    revision = ask(page, "state", path)["revision"]
+    for number in range(100, 152):
+        page.say("verify/state", {"path": str(path), "revision": revision}, id=number)
+    assert [page.hear("id")["result"]["status"] for _ in range(2)] == ["none", "none"]
     begun = time.monotonic()
-    result = await asyncio.to_thread(check_notebook, text, tmp_path, path=path, run=False)
-    await asyncio.to_thread(job_of(path).take, text, result)
-    states = await asyncio.gather(*windows)
-    assert sum(each.status == "ended" for each in states) >= MOST_FOLLOWERS
+    page.say("verify/begin", {"path": str(path), "fast": True}, id=200)
+    assert {page.hear("id")["id"] for _ in range(51)} >= {150, 151, 200}
     assert time.monotonic() - begun < 10
+    assert states(page, path)[-1]["status"] == "ended"
 
 
-async def test_state_is_none_before_any_verification(tmp_path: Path) -> None:
-    assert (await state(StateParams(path=str(tmp_path / "nb.ipynb")))).status == "none"
-    assert [each.name for each in REQUESTS] == ["verify/begin", "verify/state", "verify/stop"]
-
-
-async def test_page_text_is_verified_instead_of_the_file(tmp_path: Path) -> None:
+def test_page_text_is_verified_instead_of_the_file(page: Page, tmp_path: Path) -> None:
     """It has the unsaved changes with their results."""
     path = saved(tmp_path, notebook(cell("print(z)", 3)))
-    page_notebook = notebook(cell("print(1)", 1, "2\n"))
-    await begin(BeginVerificationParams(path=str(path), text=json.dumps(page_notebook)))
-    [finding] = (await ended(path))[-1].findings
-    assert (finding.cell and finding.cell.label, "2" in finding.evidence) == ("[1]", True)
+    ask(page, "begin", path, text=json.dumps(notebook(cell("print(1)", 1, "2\n"))))
+    [finding] = states(page, path)[-1]["findings"]
+    assert (finding["cell"]["label"], "2" in finding["evidence"]) == ("[1]", True)
 
 
-async def test_stopped_verification_ends_at_once_without_a_result(tmp_path: Path) -> None:
+def test_stopped_verification_ends_at_once_without_a_result(page: Page, tmp_path: Path) -> None:
     """Its cell would run for minutes; the next verification starts anew."""
     path = saved(tmp_path, notebook(cell("import time; time.sleep(100)", 1)))
-    states = [await begin(BeginVerificationParams(path=str(path)))]
-    while not states[-1].all:
-        states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
+    state = ask(page, "begin", path)
+    while not state["all"]:
+        state = ask(page, "state", path, revision=state["revision"])
     begun = time.monotonic()
-    await stop(StopVerificationParams(path=str(path)))
-    while states[-1].status == "running":
-        states.append(await state(StateParams(path=str(path), revision=states[-1].revision)))
-    assert states[-1].status == "none"
+    ask(page, "stop", path)
+    assert states(page, path)[-1]["status"] == "none"
     assert time.monotonic() - begun < 10
     saved(tmp_path, notebook(cell("x = 1", 1)))
-    await begin(BeginVerificationParams(path=str(path)))
-    assert (await ended(path))[-1].ok
+    ask(page, "begin", path)
+    assert states(page, path)[-1]["ok"]
 
 
-async def test_page_receives_the_result_of_a_verified_turn(tmp_path: Path) -> None:
-    """The notebook's toolbar shows findings of `until verified` and `%agents verify`."""
-    path = saved(tmp_path, notebook(cell("print(z)", 3)))
-    text = path.read_text()
-    job_of(path).take(text, check_notebook(text, tmp_path, path=path, run=False))
-    known = await state(StateParams(path=str(path)))
-    assert (known.status, known.ok, known.is_stale, len(known.findings)) == ("ended", False, False, 1)
-
-
-async def test_verification_of_an_empty_file_reports_it_as_corrupt(tmp_path: Path) -> None:
+def test_verification_of_an_empty_file_reports_it_as_corrupt(page: Page, tmp_path: Path) -> None:
     """The page does not wait for ever."""
     path = saved(tmp_path, notebook(cell("x = 1", 1)))
-    await begin(BeginVerificationParams(path=str(path), fast=True))
-    assert (await ended(path))[-1].ok
+    ask(page, "begin", path, fast=True)
+    assert states(page, path)[-1]["ok"]
     path.write_text("")
-    await begin(BeginVerificationParams(path=str(path), fast=True))
-    assert (await ended(path))[-1].findings[0].kind == "corrupt"
+    ask(page, "begin", path, fast=True)
+    assert states(page, path)[-1]["findings"][0]["kind"] == "corrupt"
