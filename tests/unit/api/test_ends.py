@@ -37,8 +37,7 @@ WAYS: dict[str, Callable[[Turn], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("prompt", ["/fail", "/crash"])
+@pytest.mark.parametrize(("way", "prompt"), [*((way, "/fail") for way in WAYS), ("wait", "/crash")])
 def test_waiting_for_a_failed_turn_raises_an_error_with_the_turn(start: Start, way: str, prompt: str) -> None:
     """For every way to wait, the exception has the turn, and the turn has the error."""
     turn = start().prompt(prompt)
@@ -47,14 +46,6 @@ def test_waiting_for_a_failed_turn_raises_an_error_with_the_turn(start: Start, w
     assert raised.value.turn is turn
     assert turn.error is not None
     assert (turn.state, str(raised.value)) == ("error", turn.error.message)
-
-
-def test_wait_returns_a_failed_turn_when_check_is_false(start: Start) -> None:
-    """With ``check=False``, in sync and async code."""
-    session = start()
-    failed = session.prompt("/fail").wait(PATIENCE, check=False)
-    other = run(session.prompt("/fail").wait_async(PATIENCE, check=False))
-    assert (failed.state, other.state) == ("error", "error")
 
 
 @pytest.mark.parametrize(("prompt", "reason"), [("/stop refusal", "refusal"), ("/stop max_tokens", "max_tokens")])

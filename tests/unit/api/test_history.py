@@ -147,23 +147,11 @@ print([(each.title, each.pinned, each.turns) for each in (row, copy)])
 agentnb.update_session(copy, archived=True)
 for some in (agentnb.history(), agentnb.history(archived=True)):
     print([each.id == copy.id for each in some])
-for wrong in ({"title": " "}, {"title": "x" * 201}):
-    try:
-        agentnb.update_session(row, **wrong)
-    except agentnb.UsageError as error:
-        print("title" in str(error).lower())
-try:
-    agentnb.history(state="asleep")
-except agentnb.UsageError as error:
-    print(error)
 """
     assert here.run(script).stdout.splitlines() == [
         "[('First', True, 1), ('First (copy)', False, 1)]",
         "[False]",
         "[True]",
-        "True",
-        "True",
-        "state='asleep' is not one of 'running', 'needs-you', 'failed'. For example state=\"failed\".",
     ]
 
 

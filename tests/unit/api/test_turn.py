@@ -29,14 +29,8 @@ def test_turn_has_thoughts_plan_tool_calls_and_usage(start: Start) -> None:
     assert usage.usage.input_tokens
 
 
-def test_iterating_over_a_turn_streams_its_text(start: Start) -> None:
-    turn = start().prompt("/slow 5 1")
-    pieces = list(turn)
-    assert ("".join(pieces), turn.done) == (turn.text, True)
-
-
-def test_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
-    """``await turn`` and ``async for`` both work on the caller's loop."""
+def test_turn_can_be_awaited_and_streamed(start: Start) -> None:
+    """``await turn`` and ``async for`` both work on the caller's loop, and ``for`` without one."""
     session = start()
 
     async def both() -> tuple[str, str]:
@@ -45,11 +39,13 @@ def test_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
         return answer.text, "".join(pieces)
 
     assert run(both()) == ("a", "b c")
+    turn = session.prompt("/slow 5 1")
+    assert ("".join(turn), turn.done) == (turn.text, True)
 
 
 def test_wait_inside_a_running_loop_does_not_block_it(start: Start) -> None:
-    """``turn.wait()`` in a running loop does not stop the user's tasks."""
-    session = start()
+    """``turn.wait()`` in a running loop does not stop the user's tasks, and `asyncio.run` stays Python's own."""
+    session, before = start(), asyncio.run
 
     async def cell() -> list[str]:
         seen: list[str] = []
@@ -58,6 +54,7 @@ def test_wait_inside_a_running_loop_does_not_block_it(start: Start) -> None:
         return seen
 
     assert run(cell()) == ["my own task", "done"]
+    assert asyncio.run is before  # nest-asyncio's version never closes its loops
 
 
 def test_second_prompt_waits_for_the_first(start: Start) -> None:
@@ -106,15 +103,10 @@ def test_first_prompt_gives_the_session_its_title(start: Start) -> None:
     assert (len(title) <= 48, title.endswith("…"), session.title == title) == (True, True, True)
 
 
-def test_write_is_denied_when_no_front_end_is_attached(start: Start, tmp_path: Path) -> None:
-    """Without a front end it is denied, and the message says how to change that."""
-    turn = start().prompt("/write notes.txt hello").wait(PATIENCE)
-    assert not (tmp_path / "notes.txt").exists()
-    assert 'permissions="allow"' in turn.text
-
-
-def test_command_runs_only_with_permission(start: Start) -> None:
-    """Denied, it never starts; allowed, the agent gets its output."""
+def test_command_runs_only_with_permission(start: Start, tmp_path: Path) -> None:
+    """Denied, it never starts; allowed, the agent gets its output; without a front end, the answer says how."""
+    unattended = start().prompt("/write notes.txt hello").wait(PATIENCE)
+    assert ('permissions="allow"' in unattended.text, (tmp_path / "notes.txt").exists()) == (True, False)
     denied = start(permissions="deny").prompt("/run echo hi").wait(PATIENCE)
     allowed = start(permissions="allow").prompt("/run echo hi").wait(PATIENCE)
     assert ("refused" in denied.text, "exit code 0" in allowed.text) == (True, True)

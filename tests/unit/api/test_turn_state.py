@@ -1,4 +1,4 @@
-"""A turn's properties while the host's thread continues, and callbacks that misbehave."""
+"""The inside: a turn's properties between any two steps of the host's thread, and callbacks that misbehave."""
 
 from __future__ import annotations
 
