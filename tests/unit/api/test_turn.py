@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from agentnb import Session
 from agentnb.errors import TurnCancelled, TurnTimeout
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.forked import run_script
 from tests.unit.running import run
 
 Start = Callable[..., Session]
@@ -121,3 +123,31 @@ def test_cancelling_one_session_does_not_affect_others(start: Start) -> None:
     session.cancel()
     assert (stopped.wait(PATIENCE).state, going_on.wait(PATIENCE).state) == ("cancelled", "complete")
     assert going_on.text.split() == [str(number) for number in range(1, 21)]
+
+
+SHOWN = """
+import json
+import agentnb
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext agentnb")
+turn = shell.user_ns["turn"] = agentnb.start().prompt("/slow 100000 20")
+next(iter(turn))
+for _ in range(2):
+    with capture_output() as captured:
+        shell.run_cell("turn")
+    print(json.dumps(captured.outputs[0].data))
+    turn.cancel()
+    turn.wait(60, check=False)
+"""
+
+
+def test_running_turn_is_displayed_with_its_text_so_far(tmp_path: Path) -> None:
+    """A cell's output does not change, so it says that more will come."""
+    running, cancelled = map(json.loads, run_script(SHOWN, cwd=tmp_path).stdout.splitlines())
+    assert {text[:2] for text in running.values()} == {"1 "}
+    assert running["text/markdown"].endswith("\n\n*The turn is still running. Show it again to see more.*")
+    assert running["text/plain"].endswith("\n\n(The turn is still running. Show it again to see more.)")
+    assert cancelled["text/markdown"].endswith("**The turn was cancelled.**")
