@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.unit.cassette.conversation import lines, recorded, sections, write_lines
 from tests.unit.plugins.eliza.patient import environment
@@ -143,22 +145,25 @@ def test_replay_calls_mcp_tools_again_with_current_ids(tmp_path: Path) -> None:
     assert today.texts == then.texts
 
 
-def test_replay_fails_the_turn_when_a_tool_fails(tmp_path: Path) -> None:
-    """The agent's next steps do not follow from it."""
-    path = tmp_path / "a.cassette.jsonl"
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of an agent that adds two numbers with a tool of the server *kernel*."""
+    path = tmp_path_factory.mktemp("added") / "a.cassette.jsonl"
     with recording(path) as then:
         then.prompt(then.open("kernel"), "kernel add 2 3")
-    with replaying(path, fails=True) as today:
+    return path
+
+
+def test_replay_fails_the_turn_when_a_tool_fails(added: Path) -> None:
+    """The agent's next steps do not follow from it."""
+    with replaying(added, fails=True) as today:
         error = today.prompt(today.open("kernel"), "kernel add 2 3")["error"]
     assert "MCP tools/call (add): recorded: `done`, now: `failed`." in error["message"]
 
 
-def test_replay_fails_the_session_when_an_mcp_server_is_missing(tmp_path: Path) -> None:
+def test_replay_fails_the_session_when_an_mcp_server_is_missing(added: Path) -> None:
     """The error names it."""
-    path = tmp_path / "a.cassette.jsonl"
-    with recording(path) as then:
-        then.prompt(then.open("kernel"), "kernel add 2 3")
-    with replaying(path) as today:
+    with replaying(added) as today:
         error = today.open()["error"]
     assert "mcp/connect (⟦mcp server kernel⟧): recorded: `done`, now: `refused`." in error["message"]
 
@@ -176,14 +181,12 @@ def test_replay_answers_requests_of_an_mcp_server(tmp_path: Path) -> None:
     assert today.heard == [{"heard": "ping"}]
 
 
-def test_replay_distinguishes_sessions_by_their_mcp_servers(tmp_path: Path) -> None:
+def test_replay_distinguishes_sessions_by_their_mcp_servers(added: Path, tmp_path: Path) -> None:
     """In any order: the agent connects before a prompt tells the sessions apart."""
     path = tmp_path / "a.cassette.jsonl"
-    with recording(path) as then:
-        then.prompt(then.open("kernel"), "kernel add 2 3")
     with recording(tmp_path / "b.cassette.jsonl") as then:
         then.prompt(then.open("docs"), "docs find axolotl")
-    *first, last = lines(path)
+    *first, last = lines(added)
     (head, *other) = sections(tmp_path / "b.cassette.jsonl")[1]
     write_lines(path, [*first, {**head, "session": 2}, *other, last])
     with replaying(path) as today:

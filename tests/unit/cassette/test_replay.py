@@ -36,10 +36,9 @@ async def recording(path: Path) -> AsyncIterator[Patient]:
 
 
 @asynccontextmanager
-async def replaying(path: Path, *options: str, report: Path | None = None) -> AsyncIterator[Patient]:
+async def replaying(path: Path, *options: str) -> AsyncIterator[Patient]:
     """Connects a client to the cassette."""
-    env = {"AGENTNB_CASSETTE_REPORT": str(report)} if report else {}
-    async with visit(command=(*AGENTNB, "replay", str(path), *options), env=env) as patient:
+    async with visit(command=(*AGENTNB, "replay", str(path), *options)) as patient:
         patient.files["/work/a.txt"] = "one\ntwo\n"
         patient.answers = {"name": "Ada"}
         yield patient
@@ -53,8 +52,12 @@ def heard(patient: Patient, session: str) -> list[tuple[str, object]]:
     return [(row["session_update"], row) for row in rows]
 
 
+Recorded = tuple[Path, list[tuple[str, object]]]
+"""A cassette and the updates of its session."""
+
+
 @pytest.fixture(scope="module")
-def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str, object]]]:
+def cassette(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Records a session with all kinds of messages; returns its path and updates."""
     path = tmp_path_factory.mktemp("cassette") / "all.cassette.jsonl"
 
@@ -70,7 +73,7 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
     return path, updates
 
 
-async def test_replay_sends_the_recorded_updates_and_requests(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_replay_sends_the_recorded_updates_and_requests(cassette: Recorded) -> None:
     """Every update, in order, and every request."""
     path, updates = cassette
     async with replaying(path) as patient:
@@ -84,9 +87,7 @@ async def test_replay_sends_the_recorded_updates_and_requests(cassette: tuple[Pa
         assert len(patient.asked) == 2
 
 
-async def test_replay_fails_with_a_diff_when_the_prompt_differs(
-    cassette: tuple[Path, list[tuple[str, object]]],
-) -> None:
+async def test_replay_fails_with_a_diff_when_the_prompt_differs(cassette: Recorded) -> None:
     """The error names the turn, both prompts, and how to record again; a replay skips no turn."""
     async with replaying(cassette[0]) as patient:
         session = await patient.session()
@@ -165,9 +166,7 @@ async def test_replay_fails_for_more_turns_or_sessions_than_recorded(tmp_path: P
             await patient.session()
 
 
-async def test_replay_fails_when_a_recorded_permission_is_denied(
-    cassette: tuple[Path, list[tuple[str, object]]],
-) -> None:
+async def test_replay_fails_when_a_recorded_permission_is_denied(cassette: Recorded) -> None:
     """The agent went on as if it were allowed: that would be wrong today."""
     async with replaying(cassette[0]) as patient:
         patient.choice = "reject_once"
@@ -177,9 +176,7 @@ async def test_replay_fails_when_a_recorded_permission_is_denied(
             await patient.prompt(session, PROMPTS[1])
 
 
-async def test_replay_fails_when_a_file_the_agent_read_has_changed(
-    cassette: tuple[Path, list[tuple[str, object]]],
-) -> None:
+async def test_replay_fails_when_a_file_the_agent_read_has_changed(cassette: Recorded) -> None:
     async with replaying(cassette[0]) as patient:
         patient.files["/work/a.txt"] = "one\nthree\n"
         session = await patient.session()

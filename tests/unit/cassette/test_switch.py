@@ -44,18 +44,19 @@ def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
     return run_script(TALK, str(work), *(words or ("Hello", "Goodbye")), cwd=ROOT, **environment)
 
 
+Recorded = tuple[Path, subprocess.CompletedProcess[str]]
+"""A folder with a recording and its events, and the result of its program."""
+
+
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """Returns the folder with a recording and its events, and the result of its program."""
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("recorded")
     first = talk(folder, AGENTNB_EVENTS=str(folder / "events.jsonl"))
     assert first.returncode == 0, first.stderr
     return folder, first
 
 
-def test_auto_mode_records_first_and_then_replays(
-    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_auto_mode_records_first_and_then_replays(recorded: Recorded, tmp_path: Path) -> None:
     """The replay needs no installed agent; it repeats what was allowed, not what was denied."""
     folder, first = recorded
     path = Path(shutil.copy(folder / "two.cassette.jsonl", tmp_path))
@@ -68,9 +69,7 @@ def test_auto_mode_records_first_and_then_replays(
     assert second.stderr == first.stderr == ""
 
 
-def test_different_prompt_raises_cassette_mismatch(
-    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_different_prompt_raises_cassette_mismatch(recorded: Recorded, tmp_path: Path) -> None:
     """It has the diff; the other tab goes on."""
     for name in ("two.cassette.jsonl", "events.jsonl"):
         shutil.copy(recorded[0] / name, tmp_path)
@@ -91,9 +90,7 @@ def test_different_prompt_raises_cassette_mismatch(
 EVENTS = ("opened", "matched", "mismatched", "finished")
 
 
-def test_record_mode_records_again_and_off_mode_does_nothing(
-    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_record_mode_records_again_and_off_mode_does_nothing(recorded: Recorded, tmp_path: Path) -> None:
     path = tmp_path / "two.cassette.jsonl"
     talk(tmp_path, AGENTNB_CASSETTE_MODE="off")
     assert not path.exists()
