@@ -264,16 +264,6 @@ async def test_batch_is_answered_with_one_array() -> None:
     assert [(each["id"], "result" in each) for each in answers] == [(1, True), (None, False), (2, True)]
 
 
-async def test_cancelled_mcp_request_is_not_answered() -> None:
-    """MCP `notifications/cancelled`."""
-    strict = Strict(MCP)
-    strict.connection.feed(lines({"id": 1, "method": "later"}))
-    strict.connection.feed(lines({"method": "notifications/cancelled", "params": {"requestId": 1}}))
-    strict.connection.close()
-    await strict.connection.wait_closed()
-    assert strict.sent == []
-
-
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=5), st.integers(1, 200))
 def test_messages_with_headers_do_not_depend_on_stream_cuts(texts: list[str], size: int) -> None:
     """LSP: the length counts bytes."""

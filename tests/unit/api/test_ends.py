@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentnb import Session, Turn, TurnFailed, TurnRefused, TurnTimeout
+from agentnb import Session, Turn, TurnFailed, TurnRefused
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.running import run
 
@@ -92,14 +92,6 @@ def test_shielded_turn_continues_after_an_asyncio_timeout(start: Start) -> None:
         return turn.state
 
     assert run(shielded()) == "complete"
-
-
-def test_wait_async_timeout_leaves_the_turn_running(start: Start) -> None:
-    """The limit is agentnb's, not asyncio's."""
-    turn = start().prompt("/hang")
-    with pytest.raises(TurnTimeout) as raised:
-        run(turn.wait_async(0.1))
-    assert (raised.value.turn is turn, turn.done) == (True, False)
 
 
 def test_with_block_closes_the_session_at_its_end(start: Start) -> None:

@@ -214,25 +214,6 @@ def test_repair_moves_a_log_aside_that_is_not_a_database(log: Path) -> None:
     assert storage.check() == []
 
 
-def test_import_adds_exported_conversations_only_once(shell: Storage, log: Path, tmp_path: Path) -> None:
-    """Another machine lists, finds and reads them like here; a second import adds nothing."""
-    file = tmp_path / "out/all.db"
-    with pytest.raises(LogUnavailable, match="There is no folder"):
-        shell.export_to(file)
-    assert not file.parent.exists()
-    file.parent.mkdir()
-    assert shell.export_to(file) == 4
-    with pytest.raises(LogUnavailable, match="already"):
-        shell.export_to(file)
-    other = stored_at(tmp_path / "other.db")
-    assert [other.import_from(file), other.import_from(file)] == [(4, 0), (0, 4)]
-    there, here = LogStore(other.path, new_id()), LogStore(log, new_id())
-    assert titles(other.path) == titles(log)
-    uri = there.find("question 2").sessions[0].uri
-    assert there.load(uri).chat == here.load(uri).chat
-    assert sorted(path.name for path in file.parent.iterdir()) == ["all.db"]
-
-
 @pytest.mark.parametrize("content", [b"", b"rubbish" * 1000, b"SQLite format 3\x00" + b"\x00" * 4000], ids=len)
 def test_import_rejects_a_file_that_is_not_a_log(log: Path, tmp_path: Path, content: bytes) -> None:
     """An error has the reason, or nothing is added."""

@@ -91,9 +91,12 @@ def test_cancel_ends_a_silent_turn_at_once(start: Start) -> None:
 def test_wait_raises_after_its_timeout(start: Start) -> None:
     """The turn continues; the error says how to wait again or stop it."""
     turn = start().prompt("/hang")
-    with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"):
-        turn.wait(0.1)
-    assert not turn.done
+    for wait in (lambda: turn.wait(0.1), lambda: run(turn.wait_async(0.1))):
+        with pytest.raises(
+            TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"
+        ) as raised:
+            wait()
+        assert (raised.value.turn is turn, turn.done) == (True, False)
 
 
 def test_first_prompt_gives_the_session_its_title(start: Start) -> None:
