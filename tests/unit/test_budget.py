@@ -1,4 +1,4 @@
-"""The text form of budgets: reading returns what was written and accepts nothing else."""
+"""The inside: the text form of budgets, for any text and amount; reading returns what was written."""
 
 from __future__ import annotations
 

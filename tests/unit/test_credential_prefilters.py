@@ -1,4 +1,4 @@
-"""The fast search for credentials finds the same as the full search."""
+"""The inside: the fast search for credentials finds the same as the full search."""
 
 from __future__ import annotations
 

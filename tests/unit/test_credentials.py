@@ -1,4 +1,4 @@
-"""Every shape of credential, in every place where text is written down or passed on."""
+"""The inside: every shape of credential, in every place where text is written down or passed on."""
 
 from __future__ import annotations
 

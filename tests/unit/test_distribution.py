@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import agentnb
-from agentnb.distribution import NAME, requirements
 from tests.conftest import ROOT
 
 if sys.version_info >= (3, 11):
@@ -21,6 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+NAME = "jupyter-agentnb"
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = SETTINGS["project"]
 PATTERNS = ("*.md", "docs/**/*.md", "agentnb/**/*.py", "agentnb/**/*.toml", "js/src/**/*.ts*", "notebooks/*.ipynb")
@@ -33,7 +33,6 @@ def test_name_is_the_same_in_metadata_code_and_front_end() -> None:
     install = json.loads((ROOT / "labextension/install.json").read_text(encoding="utf-8"))
     assert (PROJECT["name"], install["packageName"]) == (NAME, NAME)
     assert install["uninstallInstructions"] == f"pip uninstall {NAME}"
-    assert len(requirements()) >= len(PROJECT["dependencies"])
 
 
 def test_version_is_the_same_everywhere() -> None:

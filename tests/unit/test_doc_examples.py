@@ -12,15 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from agentnb.agent.catalog import read
-from agentnb.configuration.table import SETTINGS
-from agentnb.ipython.arguments import OPTIONS
-from agentnb.ipython.manage import COMMANDS as MANAGED
-from agentnb.plugins.knowledge.package_tools.declared import ENTRY_POINTS
-from agentnb.plugins.local.settings import read_settings
-from agentnb.plugins.provenance.plugin import PLUGIN as PROVENANCE
-from agentnb.plugins.verify.plugin import PLUGIN as VERIFY
-from agentnb.policy.settings import parse
+import agentnb
+from agentnb.errors import PolicyError
+from tests.unit.command_line import run_here
+from tests.unit.forked import run_script
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -49,10 +44,16 @@ BLOCKS = [Block(page.name, *match) for page in PAGES for match in FENCE.findall(
 PYTHON = [block for block in BLOCKS if block.language == "python"]
 OTHERS = [ROOT / "docs/contributing.md", *(ROOT / "docs/reference").glob("*.md")]
 PROSE = {page.name: page.read_text(encoding="utf-8") for page in (*PAGES, *OTHERS)}
-OF_PLUGINS = {each.name for plugin in (PROVENANCE, VERIFY) for each in plugin.magics}
+OF_PLUGINS = {"provenance", "verify"}
 COMMANDS = set(re.findall(r"^## `agentnb ([a-z]+)", PROSE["cli.md"], re.MULTILINE))
 CELL = ("%", "import agentnb", "agentnb.", "session = agentnb.start", "turn.")
 
+HELP = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell()
+shell.run_line_magic("load_ext", "agentnb")
+print(*(shell.find_line_magic(name).__doc__ for name in ("agent", "agents")))
+"""
 RUN = """
 import sys
 from pathlib import Path
@@ -79,9 +80,10 @@ def test_prompt_examples_have_no_comment_or_load_ext(block: Block) -> None:
 
 def test_documented_commands_and_options_exist() -> None:
     """`%agents WORD`, `%agent -x`, `agentnb WORD`."""
-    text = "\n".join(PROSE.values())
-    assert set(re.findall(r"`%agents ([a-z]+)", text)) - {*MANAGED, *OF_PLUGINS} == set()
-    assert set(re.findall(r"%agent (--?[a-z]+)", text)) - set(OPTIONS) == set()
+    text, shown = "\n".join(PROSE.values()), run_script(HELP).stdout
+    managed = {*re.findall(r"%agents ([a-z]+)", shown), *OF_PLUGINS}
+    assert set(re.findall(r"`%agents ([a-z]+)", text)) - managed == set()
+    assert set(re.findall(r"%agent (--?[a-z]+)", text)) - set(re.findall(r"(?<!\S)(--?[a-z]+)", shown)) == set()
     blocks = "\n".join(block.text for block in BLOCKS if not block.language)
     assert set(re.findall(r"^agentnb ([a-z]+)", blocks, re.MULTILINE)) - COMMANDS == set()
 
@@ -97,7 +99,7 @@ def test_every_environment_variable_is_documented() -> None:
     assert named - listed == OURS
 
 
-def test_example_files_in_the_docs_are_valid(tmp_path: Path) -> None:
+def test_example_files_in_the_docs_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pages' agent description, local model and Codex settings, and policy are valid files."""
     of_page: dict[str, list[Any]] = {}
     for each in BLOCKS:
@@ -108,27 +110,25 @@ def test_example_files_in_the_docs_are_valid(tmp_path: Path) -> None:
     (settings,), (tool,) = of_page["settings.md"], of_page["skills.md"]
     for there in of_page["remote-agents.md"]:
         assert tomllib.loads(there.text)
-    (tmp_path / "policy.toml").write_text(of_page["administer.md"][0].text, encoding="utf-8")
-    site = subprocess.run(
-        [sys.executable, "-m", "agentnb", "site-policy", "check", str(tmp_path / "policy.toml")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    complaints = site.stderr.strip().splitlines()
-    assert [each for each in complaints if "must be confined, but cannot be confined here" not in each] == [], (
-        site.stderr
-    )
-    assert read(agent.text).name == "mine"
-    assert read(f'name = "mine"\ntitle = "Mine"\ncommand = ["mine"]\n{asks.text}').asks is not None
+    (tmp_path / "site.toml").write_text(of_page["administer.md"][0].text, encoding="utf-8")
+    complaints = run_here("site-policy", "check", str(tmp_path / "site.toml")).stderr.splitlines()
+    assert [each for each in complaints if "must be confined, but cannot be confined here" not in each] == []
+    asking = f'name = "asking"\ntitle = "Asks"\ncommand = ["mine"]\n{asks.text}'
+    examples = {"agents/mine": agent.text, "agents/asking": asking, "policy": policy.text, "local": local.text}
+    (tmp_path / "agents").mkdir()
+    for name, text in {**examples, "settings": settings.text}.items():
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
+    assert {"mine", "asking"} <= {row.name for row in agentnb.agents()}
     assert tomllib.loads(replaced.text)["name"] == "claude"
     assert tomllib.loads(providers.text)["providers"].keys() == {"main", "other"}
     assert 'command = "agentnb"\nargs = ["mcp"]' in codex.text
-    assert len(parse(policy.text, "user").rules) == 3
-    assert tomllib.loads(settings.text).keys() <= SETTINGS.keys()
-    assert ENTRY_POINTS in tomllib.loads(tool.text)["project"]["entry-points"]
-    (tmp_path / "local.toml").write_text(local.text, encoding="utf-8")
-    assert read_settings(None, {"AGENTNB_CONFIG_DIR": str(tmp_path)}).key_variable == "LAB_KEY"
+    with pytest.raises(PolicyError, match="it has 3"):
+        agentnb.settings().remove_rule(99)
+    rows = {row.name: row.value for row in agentnb.settings()}
+    assert tomllib.loads(settings.text).keys() <= rows.keys()
+    assert "agentnb.tools" in tomllib.loads(tool.text)["project"]["entry-points"]
+    assert rows["local_key_variable"] == "LAB_KEY"
 
 
 def test_cells_of_the_first_pages_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The user's folders, with and without a home."""
+"""The inside: the user's folders, with and without a home, whatever this process's variables are."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from agentnb.folders import config_folder, data_folder
+from agentnb.log.location import log_location
 
 # Reads the package's files first: another user may have no access to the checkout.
 STRANGER = """
@@ -35,6 +36,9 @@ print(home(), config_folder(), find("eliza").title)
 def test_agentnb_folders_are_next_to_those_of_jupyter(environ: dict[str, str], config: str, data: str) -> None:
     """By Jupyter's rules, or as agentnb's variables say."""
     assert (str(config_folder(environ)), str(data_folder(environ))) == (config, data)
+    assert str(log_location(environ)) == f"{data}/sessions.db"
+    assert str(log_location({**environ, "AGENTNB_LOG": "/a/logs/"})) == "/a/logs/sessions.db"
+    assert log_location({**environ, "AGENTNB_LOG": "off"}) is None
 
 
 @pytest.mark.skipif(

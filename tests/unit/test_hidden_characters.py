@@ -1,4 +1,4 @@
-"""Invisible characters: the kernel and the page have the same list, and it covers Unicode."""
+"""The inside: the kernel and the page have the same list of invisible characters, and it covers Unicode."""
 
 from __future__ import annotations
 

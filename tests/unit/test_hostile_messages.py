@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.rpc import ACP, Connection
-from agentnb.rpc_message import repair_message, repair_messages
-from agentnb.safe_json import NESTING_LIMIT
 from tests.unit.hostile_lines import hostile_lines
 from tests.unit.linear import is_linear
 from tests.unit.running import run
+
+NESTING_LIMIT = 200
+"""Values deeper than this become null."""
 
 
 class Heard:
@@ -88,10 +89,12 @@ async def test_too_deep_request_is_served() -> None:
 def test_message_within_the_nesting_limit_is_unchanged(levels: int, text: str) -> None:
     """Brackets and quotes inside strings are not nesting."""
     message = f'{{"jsonrpc":"2.0","method":"m","params":{{"deep":{nested(levels)},"text":{json.dumps(text)}}}}}'
-    decoded = repair_message(message.encode())
-    assert decoded.params == json.loads(message)["params"]
+    heard: list[Any] = []
+    Connection(lambda _: None, ACP, on_notifications=heard.extend).feed(f"{message}\n".encode())
+    assert heard == [("m", json.loads(message)["params"])]
 
 
 @pytest.mark.parametrize("piece", [b"[", b'{"a":', b'"', b'\\"', b'"\\', b"[]", b"x", b"{", b"]"])
 def test_reading_a_message_takes_linear_time(piece: bytes) -> None:
-    assert is_linear(lambda length: repair_messages([b'{"jsonrpc":' + piece * (length // len(piece))]), 150_000)
+    connection = Connection(lambda _: None, ACP)
+    assert is_linear(lambda length: connection.feed(b'{"jsonrpc":' + piece * (length // len(piece)) + b"\n"), 150_000)

@@ -1,4 +1,4 @@
-"""Text from an agent costs linear time in every expression and reader."""
+"""The inside: text from an agent costs linear time in every expression and reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory left by a container's control groups: real files as Linux writes them, and a real group."""
+"""The inside: the memory that a container's control groups leave, in files as Linux writes them, and a real group."""
 
 from __future__ import annotations
 
@@ -46,33 +46,24 @@ def free(tmp_path: Path, path: str) -> int | None:
     return free_in_container(tmp_path, own)
 
 
+Group = tuple[str, int | None, int, int]
+"""A group's path, its limit, the memory in use, and file pages in it, in megabytes."""
+GROUPS: dict[str, tuple[list[Group], str, int]] = {
+    "a limit": ([("", None, 900, 0), ("pod/app", 500, 300, 120)], "/pod/app", 320),
+    "a lower limit of a parent": ([("pod", 500, 450, 0), ("pod/app", 400, 100, 0)], "/pod/app", 50),
+    "only the root is visible, as in Docker": ([("", 256, 100, 0)], "/docker/0f3a91c2", 156),
+    "more in use than allowed": ([("", 100, 130, 0)], "/", 0),
+}
+
+
+@pytest.mark.parametrize("case", GROUPS)
 def test_free_memory_is_the_limit_minus_use_without_file_pages(
-    tmp_path: Path, tree: Path, names: tuple[str, str, str]
+    tmp_path: Path, tree: Path, names: tuple[str, str, str], case: str
 ) -> None:
-    group(tree, names, None, 900 * MB)
-    group(tree / "pod/app", names, 500 * MB, 300 * MB, 120 * MB)
-    assert free(tmp_path, "/pod/app") == 320 * MB
-
-
-def test_lower_limit_of_a_parent_group_applies(tmp_path: Path, tree: Path, names: tuple[str, str, str]) -> None:
-    group(tree / "pod", names, 500 * MB, 450 * MB)
-    group(tree / "pod/app", names, 400 * MB, 100 * MB)
-    assert free(tmp_path, "/pod/app") == 50 * MB
-
-
-def test_limit_of_the_root_applies_when_only_the_root_is_visible(
-    tmp_path: Path, tree: Path, names: tuple[str, str, str]
-) -> None:
-    """Docker without a group namespace: the path is the host's, but only the root is visible."""
-    group(tree, names, 256 * MB, 100 * MB)
-    assert free(tmp_path, "/docker/0f3a91c2") == 156 * MB
-
-
-def test_free_memory_is_zero_when_use_exceeds_the_limit(
-    tmp_path: Path, tree: Path, names: tuple[str, str, str]
-) -> None:
-    group(tree, names, 100 * MB, 130 * MB)
-    assert free(tmp_path, "/") == 0
+    groups, path, left = GROUPS[case]
+    for name, limit, used, pages in groups:
+        group(tree / name, names, None if limit is None else limit * MB, used * MB, pages * MB)
+    assert free(tmp_path, path) == left * MB
 
 
 def test_free_memory_is_unknown_without_a_readable_limit(

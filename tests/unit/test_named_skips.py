@@ -79,14 +79,6 @@ def written_reasons() -> Iterator[str]:
                 yield from (each.value for each in words if isinstance(each, ast.Constant) and type(each.value) is str)
 
 
-@pytest.mark.parametrize(
-    "reason", ["it ended without a report", UNNAMED, "js/node_modules is not installed", "the front end is not built"]
-)
-def test_skip_reasons_for_failures_are_not_listed(reason: str) -> None:
-    """The products of `make test` must exist, and agentnb must work."""
-    assert not is_fine(reason)
-
-
 def test_every_skip_reason_in_a_test_is_listed_or_forbidden() -> None:
     """So each new reason is a decision."""
     assert sorted({each for each in written_reasons() if not is_fine(each)}) == [

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import agentnb
-from agentnb.distribution import NAME
 
 PUBLIC = """
 agent_sessions(agent=None, *, command=None, env=None, cwd=None, everywhere=False, cursor=None, timeout=120.0)
@@ -336,7 +335,7 @@ def test_every_public_name_has_a_docstring() -> None:
 
 
 def test_version_is_that_of_the_distribution() -> None:
-    assert agentnb.__version__ == version(NAME)
+    assert agentnb.__version__ == version("jupyter-agentnb")
 
 
 def test_import_loads_no_heavy_module() -> None:

@@ -1,4 +1,4 @@
-"""Every reader of foreign JSON in the package survives it."""
+"""The inside: every reader of foreign JSON in the package survives it."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import agentnb
 from agentnb import Session
 from agentnb.configuration.site_settings import Layer
 from agentnb.configuration.sources import Sources, read_settings
+from agentnb.host import current_host
 
 AGENTS = Path(__file__).parents[2] / "agents"
 PATIENCE = 120.0
@@ -47,3 +48,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Session]]:
     yield begin
     for session in sessions:
         session.close()
+
+
+@pytest.fixture
+def attended() -> Iterator[None]:
+    """Attaches a front end, so that a user can be asked."""
+    environment = current_host().environment
+    before = environment.attached
+    environment.connect(attached=lambda: True)
+    yield
+    environment.connect(attached=before)

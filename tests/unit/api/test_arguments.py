@@ -32,6 +32,8 @@ Start = Callable[..., Session]
         ({"command": "opencode acp"}, "list of words"),
         ({"permissions": "maybe"}, r"permissions='maybe' is not one of 'ask', 'allow', 'deny'"),
         ({"cwd": "/nowhere"}, r"nowhere' is not a folder"),
+        ({"model": ""}, "model"),
+        ({"model": 3}, "model"),
     ],
 )
 def test_start_rejects_wrong_arguments(options: dict[str, Any], message: str) -> None:
@@ -48,31 +50,27 @@ def test_start_names_an_unknown_agent_or_missing_command() -> None:
         agentnb.start(command=["no-such-agent"])
 
 
-@pytest.mark.parametrize("context", ["df", 3])
-def test_context_rejects_a_single_object_without_a_list(start: Start, context: Any) -> None:
-    """A text's characters or a frame's column names are never meant."""
-    with pytest.raises(UsageError, match=r"not one (str|int)\. Put it in brackets"):
-        start().prompt("Look", context=context)
-
-
-@pytest.mark.parametrize("context", [[1, 2], (1, 2), {1: "a", 2: "b"}.keys(), iter([1, 2])])
-def test_context_accepts_any_iterable_of_objects(start: Start, context: Any) -> None:
+def test_context_accepts_any_iterable_of_objects(start: Start) -> None:
     """Lists, tuples, views, generators."""
-    turn = start().prompt("Look", context=context).wait(PATIENCE)
-    assert turn.snapshot is not None
-    assert len(turn.snapshot.message.attachments or ()) == 2
+    session = start()
+    for context in ([1, 2], (1, 2), {1: "a", 2: "b"}.keys(), iter([1, 2])):
+        turn = session.prompt("Look", context=context).wait(PATIENCE)
+        assert turn.snapshot is not None
+        assert len(turn.snapshot.message.attachments or ()) == 2
 
 
-@pytest.mark.parametrize("name", [3, None, "", " "])
-def test_context_rejects_names_that_are_not_text(start: Start, name: Any) -> None:
-    with pytest.raises(UsageError, match=r"A name in context (must be text|is empty)"):
-        start().prompt("Look", context={name: 1})
-
-
-@pytest.mark.parametrize("text", [None, 3, "", "  "])
-def test_prompt_rejects_values_that_are_not_text(start: Start, text: Any) -> None:
-    with pytest.raises(UsageError, match=r"The prompt (must be text|is empty)"):
-        start().prompt(text)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("Look", "df"), r"not one str\. Put it in brackets"),  # its characters are never meant
+        (("Look", 3), r"not one int\. Put it in brackets"),
+        *((("Look", {name: 1}), r"A name in context (must be text|is empty)") for name in (3, None, "", " ")),
+        *(((text,), r"The prompt (must be text|is empty)") for text in (None, 3, "", "  ")),
+    ],
+)
+def test_prompt_rejects_wrong_arguments(start: Start, wrong: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        start().prompt(*wrong)
 
 
 @pytest.mark.parametrize("wanted", ["", " ", None, 3])
@@ -81,11 +79,16 @@ def test_resume_rejects_an_id_that_is_not_text(wanted: Any) -> None:
         agentnb.resume(wanted)
 
 
-@pytest.mark.parametrize("options", [{"search": 3}, {"limit": 0}, {"limit": "ten"}, {"limit": True}])
+@pytest.mark.parametrize(
+    "options", [{"search": 3}, {"limit": 0}, {"limit": "ten"}, {"limit": True}, {"state": "asleep"}]
+)
 def test_history_rejects_wrong_arguments(options: dict[str, Any]) -> None:
-    """The limit is a number of sessions."""
-    with pytest.raises(UsageError):
+    """The limit is a number of sessions; the error for a state lists them."""
+    with pytest.raises(UsageError) as refused:
         agentnb.history(**options)
+    assert "state" not in options or str(refused.value) == (
+        "state='asleep' is not one of 'running', 'needs-you', 'failed'. For example state=\"failed\"."
+    )
 
 
 def test_closed_session_rejects_every_call(start: Start) -> None:

@@ -17,7 +17,6 @@ from PIL import Image
 
 import agentnb
 from agentnb import Session
-from agentnb.api.attachments import attachment_of
 from agentnb.errors import UsageError
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
@@ -51,21 +50,10 @@ def sent(session: Session, *context: Any) -> list[list[str]]:
     return blocks
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        figure,
-        lambda: figure().axes[0],
-        lambda: PICTURE,
-        lambda: ShownImage(PNG),
-        lambda: PNG,
-        lambda: bytearray(PNG),
-        Draws,
-    ],
-)
-def test_objects_with_a_picture_are_sent_as_pictures(start: Callable[..., Session], make: Callable[[], Any]) -> None:
+def test_objects_with_a_picture_are_sent_as_pictures(start: Callable[..., Session]) -> None:
     """Figures, axes, PIL and IPython images, bytes, and anything Jupyter shows as a picture."""
-    assert sent(start("blocks"), make()) == [["image", "image/png"]]
+    objects = [figure(), figure().axes[0], PICTURE, ShownImage(PNG), PNG, bytearray(PNG), Draws()]
+    assert sent(start("blocks"), *objects) == [["image", "image/png"]] * len(objects)
 
 
 def test_path_is_sent_as_a_file_or_as_a_picture(start: Callable[..., Session], tmp_path: Path) -> None:
@@ -102,10 +90,12 @@ def test_bytes_are_sent_as_text_or_described(start: Callable[..., Session]) -> N
     assert "application/pdf" in texts[1][1]
 
 
-def test_failed_or_too_large_picture_is_described_with_the_reason() -> None:
-    failed, large = attachment_of(Fails()), attachment_of(PNG + bytes(4_000_000))
-    assert "could not be drawn: RuntimeError: no ink." in str(failed)
-    assert "An agent gets pictures of at most 3,145,728 bytes." in str(large)
+def test_failed_or_too_large_picture_is_described_with_the_reason(start: Callable[..., Session]) -> None:
+    turn = start("blocks").prompt("Look", context=[Fails(), PNG + bytes(4_000_000)]).wait(PATIENCE)
+    assert turn.snapshot is not None
+    failed, large = map(str, turn.snapshot.message.attachments or ())
+    assert "could not be drawn: RuntimeError: no ink." in failed
+    assert "An agent gets pictures of at most 3,145,728 bytes." in large
 
 
 def test_map_sends_pictures_of_many_inputs(tmp_path: Path) -> None:

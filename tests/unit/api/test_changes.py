@@ -7,20 +7,16 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import agentnb
 from agentnb import Session, Turn
-from agentnb.checkup import files as kept_files
 from agentnb.errors import ChangesError, FilesConflict, SessionError, UsageError
-from agentnb.host.changes.location import changes_folder, store_name
-from agentnb.ipython.manage import COMMANDS
-from agentnb.plugins.export.sources import conversation, conversations
 from agentnb.state import TurnChanges
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.forked import run_agentnb, run_script
 
 Start = Callable[..., Session]
 
@@ -51,7 +47,10 @@ def session(start: Start) -> Session:
 
 
 def test_turn_lists_the_files_its_agent_changed_directly(session: Session, tmp_path: Path) -> None:
-    """However the agent changes files; who did it, if known; the chat's state has the numbers."""
+    """However the agent changes files; who did it, if known; a command may have had other effects.
+
+    The chat's state has the numbers, and `turn.files` the same files in its own words.
+    """
     (tmp_path / "fit.py").write_text("a\nb\n")
     (tmp_path / "old.csv").write_text("1,2\n" * 20)
     (tmp_path / "gone.txt").write_text("x")
@@ -62,7 +61,9 @@ def test_turn_lists_the_files_its_agent_changed_directly(session: Session, tmp_p
         ["write", "out/new.txt", "n\n"],
         ["move", "old.csv", "data.csv"],
         ["delete", "gone.txt"],
+        ["run"],
     )
+    (tmp_path / "user.txt").write_text("after the turn")
     rows = [
         (each.kind, each.name, each.was, each.status, each.added, each.removed, each.by, each.undoable)
         for each in turn.changes
@@ -74,50 +75,20 @@ def test_turn_lists_the_files_its_agent_changed_directly(session: Session, tmp_p
         ("file", "out/new.txt", None, "added", 1, 0, ("during",), True),
     ]
     assert "-b\n+c\n+d\n" in turn.changes[1].diff
-    assert numbers(turn) == TurnChanges(status="ready", files=4, added=3, removed=2, undoable=4)
-
-
-def test_turn_files_match_its_changes(session: Session, tmp_path: Path) -> None:
-    """They keep the wording and form of `turn.files`."""
-    (tmp_path / "fit.py").write_text("a\nb\n")
-    turn = does(session, ["write", "fit.py", "a\nc\n"], ["write", "new.py", "n\n"])
-    assert [tuple(each[:4]) for each in turn.files] == [("fit.py", "changed", 1, 1), ("new.py", "created", 1, 0)]
-    assert turn.files[0].diff == turn.changes[0].diff
+    assert [note for note in turn.changes.notes if "Commands ran" in note] != []
+    known = numbers(turn)
+    assert (known.status, known.files, known.added, known.removed, known.undoable) == ("ready", 4, 3, 2, 4)
+    assert [tuple(each[:4]) for each in turn.files if each.path in ("fit.py", "out/new.txt")] == [
+        ("fit.py", "changed", 2, 1),
+        ("out/new.txt", "created", 1, 0),
+    ]
+    assert turn.files[1].diff == turn.changes[1].diff
 
 
 def test_turn_reports_that_nothing_changed(session: Session) -> None:
     """The state has zeros."""
     turn = does(session)
     assert (repr(turn.changes), numbers(turn)) == ("Nothing was changed.", TurnChanges(status="ready", undoable=0))
-
-
-def test_redo_ignores_other_files_that_a_later_turn_changed(session: Session, tmp_path: Path) -> None:
-    """Undo of two files; redo of the second leaves the first alone."""
-    (tmp_path / "a.txt").write_text("a\n")
-    (tmp_path / "b.txt").write_text("b\n")
-    turn = does(session, ["write", "a.txt", "a1\n"], ["write", "b.txt", "b1\n"])
-    turn.undo()
-    turn.redo("a.txt")
-    does(session, ["write", "a.txt", "a2\n"])
-    assert [each.name for each in turn.redo("b.txt")] == ["b.txt"]
-    assert files(tmp_path) == {"a.txt": "a2\n", "b.txt": "b1\n"}
-
-
-def test_undo_restores_a_folder_as_the_last_turn_found_it(session: Session, tmp_path: Path) -> None:
-    """One turn removes it with the user's file; one makes it again after the user removed it."""
-    folder = tmp_path / "e"
-    does(session, ["folder", "e"])
-    (folder / "x").write_text("1\n")
-    removed = does(session, ["move", "e", "f"])
-    removed.undo()
-    assert files(tmp_path) == {"e/x": "1\n"}
-    removed.redo()
-    assert not folder.exists()
-    does(session, ["folder", "e"])
-    folder.rmdir()
-    made = does(session, ["write", "e/x", "2\n"])
-    made.undo()
-    assert not folder.exists()
 
 
 def test_undo_and_redo_restore_all_changes_of_a_turn(session: Session, tmp_path: Path) -> None:
@@ -145,18 +116,6 @@ def test_undo_and_redo_restore_all_changes_of_a_turn(session: Session, tmp_path:
     assert len(turn.redo()) == 4
     assert files(tmp_path) == after
     assert {each.state for each in turn.changes} == {"open"}
-
-
-def test_undo_and_redo_keep_a_later_edit_of_the_user(session: Session, tmp_path: Path) -> None:
-    lines = [f"line {number}\n" for number in range(20)]
-    (tmp_path / "fit.py").write_text("".join(lines))
-    turn = does(session, ["write", "fit.py", "".join(["agent\n", *lines[1:]])])
-    edited = "".join(["agent\n", *lines[1:-1], "user\n"])
-    (tmp_path / "fit.py").write_text(edited)
-    turn.undo()
-    assert (tmp_path / "fit.py").read_text() == "".join([*lines[:-1], "user\n"])
-    turn.redo()
-    assert (tmp_path / "fit.py").read_text() == edited
 
 
 def test_undo_conflict_changes_nothing_until_the_user_chooses(session: Session, tmp_path: Path) -> None:
@@ -266,13 +225,6 @@ def test_changes_include_those_of_another_tab_in_the_workspace(start: Start, tmp
     }
 
 
-def test_turn_changes_exclude_files_written_after_the_turn(session: Session, tmp_path: Path) -> None:
-    """`wait` returns after the last snapshot."""
-    turn = does(session, ["write", "agent.txt", "a"])
-    (tmp_path / "user.txt").write_text("u")
-    assert [each.name for each in turn.changes] == ["agent.txt"]
-
-
 def test_changed_secret_file_is_listed_but_cannot_be_undone(session: Session, tmp_path: Path, home: Path) -> None:
     (tmp_path / ".env").write_text("KEY=swordfish-1\n")
     turn = does(session, ["write", ".env", "KEY=swordfish-2\n"])
@@ -284,24 +236,16 @@ def test_changed_secret_file_is_listed_but_cannot_be_undone(session: Session, tm
     assert numbers(turn).undoable == 0
 
 
-def test_turn_changes_note_the_commands_that_ran(session: Session) -> None:
-    """Their other effects are unknown."""
-    turn = does(session, ["run"], ["write", "a.txt", "a"])
-    assert [note for note in turn.changes.notes if "Commands ran" in note] != []
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda turn: turn.undo("nothing.txt"), "'nothing.txt' was changed"),
-        (lambda turn: turn.undo(3), "3 is not a change"),
-        (lambda turn: turn.undo(choices={"a.txt": "ours"}), 'Use "mine" or "theirs"'),
-    ],
-)
-def test_undo_rejects_wrong_arguments(session: Session, call: Callable[[Turn], object], error: str) -> None:
+def test_undo_rejects_wrong_arguments(session: Session) -> None:
     turn = does(session, ["write", "a.txt", "a"])
-    with pytest.raises(UsageError, match=error):
-        call(turn)
+    calls: dict[str, Callable[[], object]] = {
+        "'nothing.txt' was changed": lambda: turn.undo("nothing.txt"),
+        "3 is not a change": lambda: turn.undo(3),  # type: ignore[arg-type]
+        'Use "mine" or "theirs"': lambda: turn.undo(choices={"a.txt": "ours"}),  # type: ignore[dict-item]
+    }
+    for error, call in calls.items():
+        with pytest.raises(UsageError, match=error):
+            call()
     assert turn.changes[0].state == "open"
 
 
@@ -317,18 +261,16 @@ def test_changes_are_not_tracked_when_switched_off(start: Start, monkeypatch: py
 
 
 def test_changes_of_a_conversation_are_deleted_by_forget(tmp_path: Path) -> None:
-    """Its turns with prompts and diffs; the doctor has the stored size."""
+    """A shell shows its turns with prompts and diffs until then."""
     command = [sys.executable, str(AGENTS / "writes_files.py")]
     with agentnb.start(command=command, cwd=tmp_path) as session:
         does(session, ["write", "a.txt", "swordfish\n"])
-    assert session.tab_id[:8] in conversations()
-    text = conversation(session.tab_id, diffs=True)
-    assert text.startswith('1. [["write", "a.txt"')
-    assert "\n+swordfish" in text
-    assert "conversation" in kept_files.changes(changes_folder()).message
+    shown = run_agentnb("changes", "--diff", session.tab_id[:8], AGENTNB_PLUGINS="export")
+    assert shown.stdout.startswith('1. [["write", "a.txt"')
+    assert "\n+swordfish" in shown.stdout
     agentnb.forget(session.tab_id)
-    assert session.tab_id[:8] not in conversations()
-    assert not list((changes_folder() / store_name(tmp_path.resolve()) / "records").iterdir())
+    shown = run_agentnb("changes", session.tab_id[:8], AGENTNB_PLUGINS="export")
+    assert (shown.returncode, "swordfish" in shown.stdout) == (1, False)
 
 
 def test_forked_session_can_undo_the_same_turns(start: Start, tmp_path: Path) -> None:
@@ -345,23 +287,40 @@ def test_forked_session_can_undo_the_same_turns(start: Start, tmp_path: Path) ->
         copy.close()
 
 
-def test_magics_show_undo_and_redo_changes(session: Session, tmp_path: Path) -> None:
+MAGICS = """
+import json, os, sys
+import agentnb
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell()
+shell.run_line_magic("load_ext", "agentnb")
+session = agentnb.start(command=[sys.executable, sys.argv[1]])
+shell.run_line_magic("agents", f"use {session.agent}")
+first, _ = (session.prompt(json.dumps([["write", f"{name}.txt", name]])).wait(60) for name in "ab")
+
+def agents(words):
+    try:
+        return shell.run_line_magic("agents", words)
+    except agentnb.UsageError as error:
+        return str(error)
+
+print(repr(agents("changes")) == repr(session.changes))
+for words in ("undo", "undo 1"):
+    print(*(each.name for each in agents(words)), *sorted(os.listdir()))
+print(agents("undo"))
+for number in "03456789":  # even if a turn's random id begins with it
+    print("It has 2 turns" in agents(f"redo {number}"))
+for words in (f"redo {first.id}", "redo -1"):
+    print(*(each.name for each in agents(words)), *sorted(os.listdir()))
+"""
+
+
+def test_magics_show_undo_and_redo_changes(tmp_path: Path) -> None:
     """By the turn's number or id; by default the last possible turn."""
-    tabs: Any = SimpleNamespace(find=lambda _: session)
-    first = does(session, ["write", "a.txt", "a"])
-    does(session, ["write", "b.txt", "b"])
-    assert repr(COMMANDS["changes"](tabs, "")) == repr(session.changes)
-    assert [each.name for each in COMMANDS["undo"](tabs, "")] == ["b.txt"]
-    assert [each.name for each in COMMANDS["undo"](tabs, "1")] == ["a.txt"]
-    assert files(tmp_path) == {}
-    with pytest.raises(UsageError, match="has changes to undo"):
-        COMMANDS["undo"](tabs, "")
-    for number in "03456789":  # even if a turn's random id begins with it
-        with pytest.raises(UsageError, match="It has 2 turns"):
-            COMMANDS["redo"](tabs, number)
-    assert [each.name for each in COMMANDS["redo"](tabs, first.id)] == ["a.txt"]
-    assert [each.name for each in COMMANDS["redo"](tabs, "-1")] == ["b.txt"]
-    assert files(tmp_path) == {"a.txt": "a", "b.txt": "b"}
+    done = run_script(MAGICS, str(AGENTS / "writes_files.py"), cwd=tmp_path)
+    same, last, first, nothing, *unknown, again, both = done.stdout.splitlines()
+    assert (same, last, first, "has changes to undo" in nothing) == ("True", "b.txt a.txt", "a.txt", True), done.stderr
+    assert (unknown, again, both) == (["True"] * 8, "a.txt a.txt", "b.txt a.txt b.txt")
 
 
 def test_resumed_session_can_undo_and_redo_its_changes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentnb import Session, Turn, TurnFailed, TurnRefused, TurnTimeout
+from agentnb import Session, Turn, TurnFailed, TurnRefused
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.running import run
 
@@ -37,8 +37,7 @@ WAYS: dict[str, Callable[[Turn], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("prompt", ["/fail", "/crash"])
+@pytest.mark.parametrize(("way", "prompt"), [*((way, "/fail") for way in WAYS), ("wait", "/crash")])
 def test_waiting_for_a_failed_turn_raises_an_error_with_the_turn(start: Start, way: str, prompt: str) -> None:
     """For every way to wait, the exception has the turn, and the turn has the error."""
     turn = start().prompt(prompt)
@@ -47,14 +46,6 @@ def test_waiting_for_a_failed_turn_raises_an_error_with_the_turn(start: Start, w
     assert raised.value.turn is turn
     assert turn.error is not None
     assert (turn.state, str(raised.value)) == ("error", turn.error.message)
-
-
-def test_wait_returns_a_failed_turn_when_check_is_false(start: Start) -> None:
-    """With ``check=False``, in sync and async code."""
-    session = start()
-    failed = session.prompt("/fail").wait(PATIENCE, check=False)
-    other = run(session.prompt("/fail").wait_async(PATIENCE, check=False))
-    assert (failed.state, other.state) == ("error", "error")
 
 
 @pytest.mark.parametrize(("prompt", "reason"), [("/stop refusal", "refusal"), ("/stop max_tokens", "max_tokens")])
@@ -101,14 +92,6 @@ def test_shielded_turn_continues_after_an_asyncio_timeout(start: Start) -> None:
         return turn.state
 
     assert run(shielded()) == "complete"
-
-
-def test_wait_async_timeout_leaves_the_turn_running(start: Start) -> None:
-    """The limit is agentnb's, not asyncio's."""
-    turn = start().prompt("/hang")
-    with pytest.raises(TurnTimeout) as raised:
-        run(turn.wait_async(0.1))
-    assert (raised.value.turn is turn, turn.done) == (True, False)
 
 
 def test_with_block_closes_the_session_at_its_end(start: Start) -> None:

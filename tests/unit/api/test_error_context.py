@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
 from pathlib import Path
 
-from agentnb.api.attachments import describe
-from tests.unit.api.conftest import PATIENCE
+from tests.unit.forked import run_script
 
 SCRIPT = """
-from agentnb.api.attachments import describe
+import json
+import agentnb
 def ratio(x):
     return x / 0
 try:
     ratio(3)
 except ZeroDivisionError as error:
-    print(describe(error).model_representation)
+    caught = error
+turn = agentnb.start().prompt("Look", context=[caught, ValueError("no such column")]).wait(60)
+print(json.dumps([each.model_representation for each in turn.snapshot.message.attachments]))
 """
 
 
-def test_error_shows_source_lines_of_a_script_in_another_folder(tmp_path: Path) -> None:
-    """The script is the user's code although it lies outside the workspace."""
+def test_error_in_the_context_has_source_lines_and_values(tmp_path: Path) -> None:
+    """A script in another folder is the user's code, too; an exception that was never raised has its message."""
     script, elsewhere = tmp_path / "programs/fit.py", tmp_path / "elsewhere"
     for folder in (script.parent, elsewhere):
         folder.mkdir()
     script.write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, str(script)]
-    done = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert "fit.py, line 4, in ratio:" in done.stdout
-    assert ">    4 |     return x / 0\n" in done.stdout
-    assert "      x = 3\n" in done.stdout
-
-
-def test_error_without_a_traceback_shows_its_message() -> None:
-    """For an exception that was never raised."""
-    assert describe(ValueError("no such column")).model_representation == (
-        "ValueError: ValueError\nValueError: no such column"
-    )
+    done = run_script("import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')", str(script), cwd=elsewhere)
+    caught, never_raised = json.loads(done.stdout)
+    assert "fit.py, line 5, in ratio:" in caught
+    assert ">    5 |     return x / 0\n" in caught
+    assert caught.endswith("      x = 3")
+    assert "ValueError: no such column" in never_raised

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 
 import agentnb
 from agentnb import Session
-from agentnb.ids import new_id
 from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
@@ -15,7 +15,7 @@ HALF, PAIR = "\udce9", "\N{GRINNING FACE}"
 
 def test_lone_surrogates_from_the_user_are_replaced(start: Start) -> None:
     """In prompts, titles, attachments and searches; the log still works, and whole pairs stay."""
-    word = new_id()
+    word = uuid.uuid4().hex
     session = start(title=f"{word} caf{HALF} {PAIR}")
     turn = session.prompt(f"/say {word} a{HALF}b {PAIR}", [f"x{HALF}y", {f"caf{HALF}.csv": 1}]).wait(PATIENCE)
     assert (turn.text, session.title) == (f"{word} a\ufffdb {PAIR}", f"{word} caf\ufffd {PAIR}")

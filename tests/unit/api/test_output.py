@@ -21,19 +21,15 @@ class Label:
 
 
 def test_output_is_requested_again_when_the_answer_does_not_fit(start: Start) -> None:
-    """The value comes from the second answer."""
+    """The value comes from the second answer; the turn can be awaited."""
     session = start("moody")
     turn = session.prompt("json-late", output=Label)
+
+    async def awaited() -> object:
+        return (await turn).output
+
+    assert run(awaited()) == Label("good", 3)
     assert (turn.output, len(session.turns), "I would rather talk." in turn.text) == (Label("good", 3), 1, True)
-
-
-def test_turn_with_output_can_be_awaited(start: Start) -> None:
-    session = start("moody")
-
-    async def answer() -> object:
-        return (await session.prompt("json-late", output=Label)).output
-
-    assert run(answer()) == Label("good", 3)
 
 
 def test_output_raises_with_the_reason_when_no_answer_fits(start: Start) -> None:

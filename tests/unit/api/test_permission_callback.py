@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,12 @@ import pytest
 
 import agentnb
 from agentnb import PermissionQuestion, PermissionRequest, Session
-from agentnb.api.questions import QuestionTable
-from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
 
 
-@contextmanager
-def attended() -> Iterator[None]:
-    """Attaches a front end."""
-    environment = current_host().environment
-    before = environment.attached
-    environment.connect(attached=lambda: True)
-    try:
-        yield
-    finally:
-        environment.connect(attached=before)
-
-
-def questions(session: Session) -> QuestionTable:
+def questions(session: Session) -> Any:
     """Returns the session's permission requests once there are any."""
     with agentnb.testing.events(name="policy.asked") as heard:
         if not session.questions:
@@ -51,7 +35,9 @@ def test_callback_receives_permission_requests_and_allows_them(start: Start, tmp
 
     session = start(permissions=allow)
     session.prompt("/write notes.txt hello").wait(PATIENCE)
-    turn = session.prompt("/run echo hi").wait(PATIENCE)
+    with agentnb.testing.events(name="policy.decided") as heard:
+        turn = session.prompt("/run echo hi").wait(PATIENCE)
+    assert [event.data["by"] for event in heard] == ["callback"]
     write, run = requests
     assert (tmp_path / "notes.txt").read_text("utf-8") == "hello\n"
     assert ([Path(path).name for path in write.paths], write.diffs[0].new_text) == (["notes.txt"], "hello\n")
@@ -150,17 +136,17 @@ def test_callback_cannot_allow_what_needs_the_user(start: Start, command: str) -
     assert ("refused" in turn.text, "no front end is attached" in turn.text) == (True, True)
 
 
+@pytest.mark.usefixtures("attended")
 def test_user_is_asked_when_the_callback_is_not_enough(start: Start) -> None:
     """Also if the callback leaves it to the user."""
-    with attended():
-        for callback, command in ((lambda _: "allow", "rm -rf nothing"), (lambda _: "ask", "echo hi")):
-            session = start(permissions=callback)
-            turn = session.prompt(f"/run {command}")
-            (question,) = questions(session)
-            assert isinstance(question, PermissionQuestion)
-            assert (turn.state, question.command) == ("running", command)
-            question.deny()
-            assert "refused" in turn.wait(PATIENCE).text
+    for callback, command in ((lambda _: "allow", "rm -rf nothing"), (lambda _: "ask", "echo hi")):
+        session = start(permissions=callback)
+        turn = session.prompt(f"/run {command}")
+        (question,) = questions(session)
+        assert isinstance(question, PermissionQuestion)
+        assert (turn.state, question.command) == ("running", command)
+        question.deny()
+        assert "refused" in turn.wait(PATIENCE).text
 
 
 def test_callback_can_answer_with_an_option(start: Start) -> None:
@@ -173,21 +159,21 @@ def test_callback_can_answer_with_an_option(start: Start) -> None:
         assert "exit code 0" in start(permissions=allow).prompt("/run echo hi").wait(PATIENCE).text
 
 
+@pytest.mark.usefixtures("attended")
 def test_session_questions_can_be_listed_and_answered(start: Start) -> None:
     """They show as a table; the first answer counts."""
-    with attended():
-        session = start()
-        turn = session.prompt("/run echo hi")
-        table = questions(session)
-        (question,) = table
-        assert isinstance(question, PermissionQuestion)
-        assert ("echo hi" in repr(table), "<table>" in table._repr_html_()) == (True, True)
-        with pytest.raises(agentnb.UsageError, match=r"'maybe' is not among the options offered\. They are 'allow'"):
-            question.answer("maybe")
-        question.allow()
-        with pytest.raises(agentnb.UsageError, match="answered before"):
-            question.deny()
-        assert "exit code 0" in turn.wait(PATIENCE).text
+    session = start()
+    turn = session.prompt("/run echo hi")
+    table = questions(session)
+    (question,) = table
+    assert isinstance(question, PermissionQuestion)
+    assert ("echo hi" in repr(table), "<table>" in table._repr_html_()) == (True, True)
+    with pytest.raises(agentnb.UsageError, match=r"'maybe' is not among the options offered\. They are 'allow'"):
+        question.answer("maybe")
+    question.allow()
+    with pytest.raises(agentnb.UsageError, match="answered before"):
+        question.deny()
+    assert "exit code 0" in turn.wait(PATIENCE).text
     assert (session.questions, repr(session.questions)) == ((), "No open questions.")
 
 
@@ -200,11 +186,3 @@ def test_permissions_can_be_set_to_a_function_and_back(start: Start) -> None:
     session.permissions = "deny"
     assert session.permissions == "deny"
     assert "refused" in session.prompt("/run echo hi").wait(PATIENCE).text
-
-
-def test_decision_of_a_callback_is_logged(start: Start) -> None:
-    """The log names the callback."""
-    with agentnb.testing.events(name="policy.decided") as heard:
-        start(permissions=lambda _: "allow").prompt("/run echo hi").wait(PATIENCE)
-    assert [event.data["by"] for event in heard] == ["callback"]
-    assert json.dumps([event.data for event in heard])

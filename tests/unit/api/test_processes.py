@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from agentnb import Session
-from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
 
 Start = Callable[..., Session]
@@ -97,6 +96,6 @@ def test_session_does_not_hold_a_finished_turn(start: Start) -> None:
     """Only its reader holds it; the transcript has its text."""
     session = start()
     seen = weakref.ref(session.prompt("/say gone").wait(PATIENCE))
-    current_host().loop.call(lambda: None)  # waits until its thread has left the turn's last callback
+    session.prompt("/say next").wait(PATIENCE)  # by now the host's thread has left the turn's last callback
     gc.collect()
     assert (seen(), session.turns[0].text) == (None, "gone")

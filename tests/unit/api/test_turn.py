@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from agentnb import Session
 from agentnb.errors import TurnCancelled, TurnTimeout
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.forked import run_script
 from tests.unit.running import run
 
 Start = Callable[..., Session]
@@ -29,14 +31,8 @@ def test_turn_has_thoughts_plan_tool_calls_and_usage(start: Start) -> None:
     assert usage.usage.input_tokens
 
 
-def test_iterating_over_a_turn_streams_its_text(start: Start) -> None:
-    turn = start().prompt("/slow 5 1")
-    pieces = list(turn)
-    assert ("".join(pieces), turn.done) == (turn.text, True)
-
-
-def test_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
-    """``await turn`` and ``async for`` both work on the caller's loop."""
+def test_turn_can_be_awaited_and_streamed(start: Start) -> None:
+    """``await turn`` and ``async for`` both work on the caller's loop, and ``for`` without one."""
     session = start()
 
     async def both() -> tuple[str, str]:
@@ -45,11 +41,13 @@ def test_turn_can_be_awaited_and_streamed_in_async_code(start: Start) -> None:
         return answer.text, "".join(pieces)
 
     assert run(both()) == ("a", "b c")
+    turn = session.prompt("/slow 5 1")
+    assert ("".join(turn), turn.done) == (turn.text, True)
 
 
 def test_wait_inside_a_running_loop_does_not_block_it(start: Start) -> None:
-    """``turn.wait()`` in a running loop does not stop the user's tasks."""
-    session = start()
+    """``turn.wait()`` in a running loop does not stop the user's tasks, and `asyncio.run` stays Python's own."""
+    session, before = start(), asyncio.run
 
     async def cell() -> list[str]:
         seen: list[str] = []
@@ -58,6 +56,7 @@ def test_wait_inside_a_running_loop_does_not_block_it(start: Start) -> None:
         return seen
 
     assert run(cell()) == ["my own task", "done"]
+    assert asyncio.run is before  # nest-asyncio's version never closes its loops
 
 
 def test_second_prompt_waits_for_the_first(start: Start) -> None:
@@ -92,9 +91,12 @@ def test_cancel_ends_a_silent_turn_at_once(start: Start) -> None:
 def test_wait_raises_after_its_timeout(start: Start) -> None:
     """The turn continues; the error says how to wait again or stop it."""
     turn = start().prompt("/hang")
-    with pytest.raises(TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"):
-        turn.wait(0.1)
-    assert not turn.done
+    for wait in (lambda: turn.wait(0.1), lambda: run(turn.wait_async(0.1))):
+        with pytest.raises(
+            TurnTimeout, match=r"did not end in 0\.1 s; it is still running.*turn\.cancel\(\)"
+        ) as raised:
+            wait()
+        assert (raised.value.turn is turn, turn.done) == (True, False)
 
 
 def test_first_prompt_gives_the_session_its_title(start: Start) -> None:
@@ -106,15 +108,10 @@ def test_first_prompt_gives_the_session_its_title(start: Start) -> None:
     assert (len(title) <= 48, title.endswith("…"), session.title == title) == (True, True, True)
 
 
-def test_write_is_denied_when_no_front_end_is_attached(start: Start, tmp_path: Path) -> None:
-    """Without a front end it is denied, and the message says how to change that."""
-    turn = start().prompt("/write notes.txt hello").wait(PATIENCE)
-    assert not (tmp_path / "notes.txt").exists()
-    assert 'permissions="allow"' in turn.text
-
-
-def test_command_runs_only_with_permission(start: Start) -> None:
-    """Denied, it never starts; allowed, the agent gets its output."""
+def test_command_runs_only_with_permission(start: Start, tmp_path: Path) -> None:
+    """Denied, it never starts; allowed, the agent gets its output; without a front end, the answer says how."""
+    unattended = start().prompt("/write notes.txt hello").wait(PATIENCE)
+    assert ('permissions="allow"' in unattended.text, (tmp_path / "notes.txt").exists()) == (True, False)
     denied = start(permissions="deny").prompt("/run echo hi").wait(PATIENCE)
     allowed = start(permissions="allow").prompt("/run echo hi").wait(PATIENCE)
     assert ("refused" in denied.text, "exit code 0" in allowed.text) == (True, True)
@@ -129,3 +126,31 @@ def test_cancelling_one_session_does_not_affect_others(start: Start) -> None:
     session.cancel()
     assert (stopped.wait(PATIENCE).state, going_on.wait(PATIENCE).state) == ("cancelled", "complete")
     assert going_on.text.split() == [str(number) for number in range(1, 21)]
+
+
+SHOWN = """
+import json
+import agentnb
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext agentnb")
+turn = shell.user_ns["turn"] = agentnb.start().prompt("/slow 100000 20")
+next(iter(turn))
+for _ in range(2):
+    with capture_output() as captured:
+        shell.run_cell("turn")
+    print(json.dumps(captured.outputs[0].data))
+    turn.cancel()
+    turn.wait(60, check=False)
+"""
+
+
+def test_running_turn_is_displayed_with_its_text_so_far(tmp_path: Path) -> None:
+    """A cell's output does not change, so it says that more will come."""
+    running, cancelled = map(json.loads, run_script(SHOWN, cwd=tmp_path).stdout.splitlines())
+    assert {text[:2] for text in running.values()} == {"1 "}
+    assert running["text/markdown"].endswith("\n\n*The turn is still running. Show it again to see more.*")
+    assert running["text/plain"].endswith("\n\n(The turn is still running. Show it again to see more.)")
+    assert cancelled["text/markdown"].endswith("**The turn was cancelled.**")

@@ -1,15 +1,19 @@
-"""A conversation over a recorder tap, as a client and an agent would have it."""
+"""Conversations to record: over a recorder tap, as a client and an agent would have it, or with an agent."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from agentnb import Session
+from agentnb.agent.catalog import custom
 from agentnb.cassette.recorder import CassetteRecorder
 from agentnb.cassette.wire_tap import WireTap
+from agentnb.host import Host
 
 HOME = "/home/ada"
 WORK = "/home/ada/fits"
@@ -73,3 +77,37 @@ def recorded(path: Path, agent: str = "someone", **environment: str) -> Iterator
 def lines(path: Path) -> list[dict[str, Any]]:
     """Returns a cassette's lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes a cassette of these lines; the last one's count is that of the lines."""
+    rows = [*rows[:-1], {"end": {"lines": len(rows)}}]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def sections(path: Path) -> list[list[dict[str, Any]]]:
+    """Returns a cassette's lines by session; the first line of each names the agent."""
+    found: list[list[dict[str, Any]]] = []
+    for row in lines(path)[1:-1]:
+        if "agent" in row:
+            found.append([])
+        found[-1].append(row)
+    return found
+
+
+def turns(path: Path) -> int:
+    """Returns the number of a cassette's turns."""
+    return sum(row.get("method") == "session/prompt" for row in lines(path))
+
+
+@contextmanager
+def with_agent(command: Sequence[str], work: Path, cassette: Path | None = None, mode: str = "") -> Iterator[Session]:
+    """Opens a session in a new host, recorded in or replayed from *cassette*."""
+    work.mkdir(exist_ok=True)
+    host = Host()
+    try:
+        with host.environment.cassette.scope(cassette, mode):
+            spec = custom([sys.executable, *command], name=Path(command[0]).stem)
+            yield Session(host.loop.call(lambda: host.open(spec, cwd=work, mode="allow")))
+    finally:
+        host.close()

@@ -1,8 +1,12 @@
-"""Broken cassettes: the error names the file, the line, what is wrong and what to do."""
+"""Broken and hostile cassettes: the error names the file, the line, what is wrong and what to do.
+
+The inside: a file that is cut at each byte, and each credential, would start as many programs.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,8 @@ from agentnb import __version__
 from agentnb.cassette import file
 from agentnb.cassette.recording import OLDEST_READER
 from agentnb.errors import CassetteBroken
-from tests.unit.cassette.conversation import recorded
+from tests.unit.cassette.conversation import lines, recorded
+from tests.unit.cassette.test_secrets import CREDENTIALS, HARMLESS, bare
 
 
 @pytest.fixture
@@ -102,13 +107,62 @@ def test_recording_writes_the_oldest_agentnb_that_reads_it(path: Path) -> None:
         ('{"from": "agent", "id": "x", "result": 1}', "not a message of the agent"),
         ('{"agent": 7}', "which agent or session"),
         ('{"pace": "fast"}', "pace"),
+        ('{"file": ".env", "after": {"text": "A=b"}}', "a sensitive file"),
+        ('{"file": "a.bin", "after": {"base64": "?"}}', "not base64"),
     ],
 )
 def test_invalid_line_is_reported_with_its_number(path: Path, line: str, says: str) -> None:
-    rewrite(path, 9, line)
+    rewrite(path, 14, line)
     message = broken(path)
-    assert message.startswith(f"{path}:9: ")
+    assert message.startswith(f"{path}:14: ")
     assert says in message
+
+
+PATHS = ["../x", "/x", "a/../../x", "", ".", "a//b", "./a", ".git/hooks/pre-commit", "a/.GIT/config", "a\0b"]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_hostile_cassette_cannot_name_files_outside_the_workspace(path: Path, name: str) -> None:
+    """Nor in .git; the error names the line before anything is played."""
+    for row in ({"file": name, "after": {"text": "x"}}, {"file": "a", "was": name, "after": {"missing": "moved"}}):
+        rewrite(path, 14, json.dumps(row))
+        message = broken(path)
+        assert message.startswith(f"{path}:14: ")
+        assert "does not name a file of the workspace" in message
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_cassette_with_ordinary_words_is_read(path: Path, text: str) -> None:
+    """They look a little like credentials."""
+    path.write_text(path.read_text(encoding="utf-8").replace("Bye", text), encoding="utf-8")
+    assert file.read(path).turns == 2
+
+
+@pytest.mark.parametrize("name", CREDENTIALS)
+def test_cassette_with_a_credential_is_rejected(name: str, tmp_path: Path) -> None:
+    """Somebody put it in by hand: the error names file and line, not the credential."""
+    secret = CREDENTIALS[name]
+    path = tmp_path / "a.cassette.jsonl"
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "Hello", "SECRET")
+    number = next(n for n, row in enumerate(lines(path), 1) if "SECRET" in str(row))
+    path.write_text(path.read_text(encoding="utf-8").replace("SECRET", json.dumps(secret)[1:-1]), encoding="utf-8")
+    message = broken(path)
+    assert bare(secret) not in message
+    assert int(message.removeprefix(f"{path}:").partition(":")[0]) in (number, number - 1)
+    assert "credential" in message
+
+
+def test_missing_or_changed_large_content_is_reported(path: Path) -> None:
+    """The error names the line that needs it."""
+    with recorded(path) as talk:
+        talk.turn(talk.begin(), "word " * 20_000, "ok")
+    blob = next((path.parent / "fits.cassette.files").iterdir())
+    number = next(n for n, row in enumerate(lines(path), 1) if blob.name in str(row))
+    blob.write_text("other", encoding="utf-8")
+    assert re.match(rf"{path}:{number}: its large content .* has changed since it was recorded", broken(path))
+    blob.unlink()
+    assert re.match(rf"{path}:{number}: its large content .* is missing", broken(path))
 
 
 def test_invalid_comparison_rule_is_reported(path: Path) -> None:

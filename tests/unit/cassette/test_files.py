@@ -5,51 +5,31 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb import Session, Turn
-from agentnb.agent.catalog import custom
-from agentnb.cassette import file
-from agentnb.cassette.proxy import TurnFiles
-from agentnb.cassette.readable import readable
-from agentnb.cassette.recording import PROMPT, Cassette, FileState, RecordedExchange, RecordedFile
 from agentnb.errors import CassetteBroken, CassetteMismatch
-from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.cassette.conversation import lines
+from tests.unit.cassette.conversation import lines, turns, with_agent, write_lines
+from tests.unit.command_line import run_here
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9" * 2
 """Looks like a credential but is not one."""
 
 
-@contextmanager
-def talking(path: Path, mode: str, work: Path) -> Iterator[Session]:
-    """Opens a session with an agent that writes files by itself, recorded in or replayed from *path*."""
-    work.mkdir(exist_ok=True)
-    host = Host()
-    try:
-        with host.environment.cassette.scope(path, mode):
-            spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
-            yield Session(host.loop.call(lambda: host.open(spec, cwd=work, mode="allow")))
-    finally:
-        host.close()
+AGENT = str(AGENTS / "writes_files.py")
+"""Writes files by itself."""
 
 
-@contextmanager
-def recorded_by_proxy(path: Path, work: Path, *, name: str = "writes_files") -> Iterator[Session]:
+def recorded_by_proxy(path: Path, work: Path) -> AbstractContextManager[Session]:
     """Opens a session with the agent behind ``agentnb record``; the client itself records nothing."""
-    host = Host()
-    try:
-        agent = [sys.executable, str(AGENTS / "writes_files.py")]
-        command = [sys.executable, "-m", "agentnb", "record", "--name", name, str(path), "--", *agent]
-        yield Session(host.loop.call(lambda: host.open(custom(command, name="proxy"), cwd=work, mode="allow")))
-    finally:
-        host.close()
+    words = ["-m", "agentnb", "record", "--name", "writes_files", str(path), "--", sys.executable, AGENT]
+    return with_agent(words, work)
 
 
 def does(session: Session, *steps: list[Any]) -> Turn:
@@ -61,13 +41,13 @@ def does(session: Session, *steps: list[Any]) -> Turn:
 
 def record(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str, str]]]:
     """Records *turns*; returns their changes."""
-    with talking(path, "record", work) as session:
+    with with_agent([AGENT], work, path, "record") as session:
         return [[(each.name, each.status) for each in does(session, *steps).changes] for steps in turns]
 
 
 def play(path: Path, work: Path, *turns: list[list[Any]]) -> list[list[tuple[str, str]]]:
     """Replays *turns*; returns their changes."""
-    with talking(path, "replay", work) as session:
+    with with_agent([AGENT], work, path, "replay") as session:
         return [[(each.name, each.status) for each in does(session, *steps).changes] for steps in turns]
 
 
@@ -130,6 +110,7 @@ def test_replay_writes_the_files_that_the_agent_wrote(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert str(tmp_path) not in text
     assert "a,b" not in json.dumps(next(line for line in files(path) if line["file"] == "kept.csv")["after"])
+    assert "File notes.txt: changed\n" in run_here("show", str(path)).stdout
 
 
 def test_replay_can_run_again_in_the_same_folder(tmp_path: Path) -> None:
@@ -173,7 +154,11 @@ def test_files_are_not_recorded_or_replayed_when_switched_off(tmp_path: Path, mo
     monkeypatch.setenv("AGENTNB_CASSETTE_FILES", "off")
     assert play(path, tmp_path / "other", steps) == [[]]
     record(tmp_path / "b.cassette.jsonl", tmp_path / "third", steps)
-    assert files(tmp_path / "b.cassette.jsonl") == []
+    with recorded_by_proxy(tmp_path / "c.cassette.jsonl", tmp_path / "fourth") as session:
+        does(session, *steps)
+    for name in "bc":
+        path = tmp_path / f"{name}.cassette.jsonl"
+        assert (files(path), turns(path)) == ([], 1)
 
 
 def test_replay_fails_with_a_diff_when_a_file_differs(tmp_path: Path) -> None:
@@ -275,73 +260,37 @@ def test_large_file_contents_are_stored_separately_or_omitted(tmp_path: Path) ->
     assert (tmp_path / "other/large.txt").read_text() == "line\n" * 10_000
 
 
-def test_readable_cassette_lists_recorded_files(tmp_path: Path) -> None:
-    """For reviews."""
-    path = tmp_path / "a.cassette.jsonl"
-    record(path, tmp_path / "work", [["write", "a.txt", "one\n"]])
-    assert "File a.txt: added\n" in readable(path)
-
-
 @pytest.fixture(scope="module")
-def recorded_turn(tmp_path_factory: pytest.TempPathFactory) -> Cassette:
-    """Returns a recording of one turn without changes."""
+def recorded_turn(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Returns the lines of a recording of one turn without changes."""
     folder = tmp_path_factory.mktemp("recorded")
     record(folder / "a.cassette.jsonl", folder / "work", [])
-    return file.read(folder / "a.cassette.jsonl")
+    return lines(folder / "a.cassette.jsonl")
 
 
 @pytest.fixture
-def hostile(recorded_turn: Cassette, tmp_path: Path) -> Callable[[RecordedFile], Path]:
-    def written(recorded: RecordedFile) -> Path:
-        recorded_turn.sections[-1].turns[0].files = [recorded]
-        file.write(tmp_path / "a.cassette.jsonl", recorded_turn)
+def hostile(recorded_turn: list[dict[str, Any]], tmp_path: Path) -> Callable[[dict[str, Any]], Path]:
+    """Writes a cassette whose turn has a file of this line."""
+
+    def written(row: dict[str, Any]) -> Path:
+        *before, last = recorded_turn
+        pace = [before.pop()] if "pace" in before[-1] else []
+        write_lines(tmp_path / "a.cassette.jsonl", [*before, row, *pace, last])
         return tmp_path / "a.cassette.jsonl"
 
     return written
 
 
-PATHS = ["../x", "/x", "a/../../x", "", ".", "a//b", "./a", ".git/hooks/pre-commit", "a/.GIT/config", "a\0b"]
-
-
-@pytest.mark.parametrize("name", PATHS)
-def test_hostile_cassette_cannot_name_files_outside_the_workspace(
-    hostile: Callable[[RecordedFile], Path], name: str
-) -> None:
-    """The error names the line before anything is played."""
-    path = hostile(RecordedFile(path=name, after=FileState(text="x")))
-    with pytest.raises(CassetteBroken, match=r"a\.cassette\.jsonl:\d+: .* does not name a file of the workspace"):
-        file.read(path)
-    path = hostile(RecordedFile(path="a", was=name, after=FileState(missing="moved")))
-    with pytest.raises(CassetteBroken, match="does not name a file of the workspace"):
-        file.read(path)
-
-
-OTHERS = [
-    (RecordedFile(path=".env", after=FileState(text="A=b\n")), "a sensitive file"),
-    (RecordedFile(path="a.bin", after=FileState(base64="?")), "not base64"),
-]
-
-
-@pytest.mark.parametrize(("recorded", "message"), OTHERS)
-def test_hostile_cassette_with_invalid_contents_is_rejected(
-    hostile: Callable[[RecordedFile], Path], recorded: RecordedFile, message: str
-) -> None:
-    """Contents of a sensitive file, and invalid base64."""
-    path = hostile(recorded)
-    with pytest.raises(CassetteBroken, match=message):
-        file.read(path)
-
-
 LINKS = [
-    (RecordedFile(path="way/x", after=FileState(text="x")), "way is not a folder, but a file or a link"),
-    (RecordedFile(path="a", after=FileState(mode="link", text="/etc/passwd")), "leads out of the workspace"),
-    (RecordedFile(path="d/a", after=FileState(mode="link", text="../../outside/x")), "leads out of the workspace"),
+    ({"file": "way/x", "after": {"text": "x"}}, "way is not a folder, but a file or a link"),
+    ({"file": "a", "after": {"mode": "link", "text": "/etc/passwd"}}, "leads out of the workspace"),
+    ({"file": "d/a", "after": {"mode": "link", "text": "../../outside/x"}}, "leads out of the workspace"),
 ]
 
 
 @pytest.mark.parametrize(("recorded", "message"), LINKS)
 def test_hostile_cassette_cannot_write_through_a_link(
-    hostile: Callable[[RecordedFile], Path], tmp_path: Path, recorded: RecordedFile, message: str
+    hostile: Callable[[dict[str, Any]], Path], tmp_path: Path, recorded: dict[str, Any], message: str
 ) -> None:
     """Neither through an existing link nor through its own."""
     path, work, outside = hostile(recorded), tmp_path / "work", tmp_path / "outside"
@@ -355,9 +304,11 @@ def test_hostile_cassette_cannot_write_through_a_link(
     assert tree(work) == {"way": ("link", str(outside))}
 
 
-def test_hostile_cassette_cannot_delete_through_a_link(hostile: Callable[[RecordedFile], Path], tmp_path: Path) -> None:
+def test_hostile_cassette_cannot_delete_through_a_link(
+    hostile: Callable[[dict[str, Any]], Path], tmp_path: Path
+) -> None:
     """The workspace has no such file."""
-    path = hostile(RecordedFile(path="way/there", before=FileState(text="safe\n")))
+    path = hostile({"file": "way/there", "before": {"text": "safe\n"}})
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/there").write_text("safe\n")
     (tmp_path / "work").mkdir()
@@ -391,39 +342,3 @@ def test_proxy_records_the_same_files_as_the_host(tmp_path: Path) -> None:
     assert [len(each) for each in play(path, again, STEPS, last)] == [len(changed[0]), len(changed[1]) - 1]
     written = {name: entry for name, entry in tree(proxy).items() if name != ".env"}
     assert {name: entry for name, entry in tree(again).items() if name != ".env"} == written
-
-
-def test_proxy_records_no_files_when_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``AGENTNB_CASSETTE_FILES=off``."""
-    monkeypatch.setenv("AGENTNB_CASSETTE_FILES", "off")
-    path, work = tmp_path / "a.cassette.jsonl", tmp_path / "work"
-    begun(work)
-    with recorded_by_proxy(path, work) as session:
-        does(session, *STEPS)
-    assert files(path) == []
-    assert file.read(path).turns == 1
-
-
-def test_overlapping_turns_give_file_changes_to_the_first_to_end(tmp_path: Path) -> None:
-    """So no change belongs to two turns."""
-    messages: list[str] = []
-    turn_files = TurnFiles(lambda path: path.name == "own", lambda path: path.name == "notebook", messages.append)
-    first, second, lost = (RecordedExchange(method=PROMPT, params={}) for _ in range(3))
-    try:
-        turn_files.begin(first, str(tmp_path))
-        (tmp_path / "a").write_text("1")
-        turn_files.begin(second, str(tmp_path))
-        for name in ("b", "own", "notebook"):
-            (tmp_path / name).write_text("1")
-        assert [row.path for row in turn_files.end(second)] == ["a", "b"]
-        (tmp_path / "c").write_text("1")
-        assert [row.path for row in turn_files.end(first)] == ["c"]
-        for cwd in (str(tmp_path / "nowhere"), str(tmp_path / "nowhere"), "relative", None):
-            turn_files.begin(lost, cwd)
-            assert turn_files.end(lost) == []
-    finally:
-        turn_files.close()
-    turn_files.begin(first, str(tmp_path))
-    assert turn_files.end(first) == []
-    assert len(messages) == 1
-    assert messages[0].endswith("nowhere are not recorded: there is no such folder.")

@@ -11,10 +11,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.cassette import file
-from agentnb.cassette.readable import readable
 from tests.conftest import ROOT
 from tests.unit.cassette.conversation import recorded
+from tests.unit.command_line import run_here
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -42,10 +41,9 @@ def test_readable_text_has_prompts_joined_answers_and_requests(tmp_path: Path) -
     path = tmp_path / "fits.cassette.jsonl"
     record(path, "I lo", "ok in", "to it.\n", "Now.")
     begin, ask = "\n> What is in a.csv?\n> Be short.\n", "Agent: fs/read_text_file\n  path: a.csv\n"
-    text = readable(path).partition("### Turn 1")[2]
+    text = run_here("show", str(path)).stdout.partition("### Turn 1")[2]
     assert text.startswith(f"{begin}Agent:\n  I look into it.\n  Now.\n{ask}Client answers fs/read_text_file\n")
     assert text.endswith("Agent:\n  Numbers.\nAgent answers the prompt\n  stopReason: end_turn\n")
-    assert file.read(path).turns == 1
 
 
 @settings(deadline=None)
@@ -55,7 +53,8 @@ def test_readable_accepts_any_file(rows: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.cassette.jsonl")
         path.write_text("\n".join(rows), encoding="utf-8", errors="replace")
-        assert readable(path).endswith("\n")
+        done = run_here("show", str(path))
+        assert (done.returncode, done.stdout[-1:]) == (0, "\n")
 
 
 def test_git_diff_shows_cassettes_as_text(tmp_path: Path) -> None:

@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from agentnb.cassette import file
-from agentnb.cassette.large_content import LARGE, folder_of
-from agentnb.cassette.marks import SessionMarks
-from agentnb.cassette.recording import OLDEST_READER, ComparisonRule, Header
-from agentnb.errors import CassetteBroken
-from tests.unit.cassette.conversation import HOME, WORK, Conversation, lines, recorded, recorder
+from tests.unit.cassette.conversation import (
+    HOME,
+    WORK,
+    Conversation,
+    lines,
+    recorded,
+    recorder,
+    sections,
+    turns,
+    write_lines,
+)
 
 
 @pytest.fixture
@@ -54,12 +58,11 @@ def test_recording_separates_concurrent_sessions(path: Path) -> None:
                     talk.says(f"ses-number-{number}", f"{piece}{number}")
             for number in reversed(order):
                 talk.received(id=requests[number], result={"stopReason": "end_turn"})
-        cassette = file.read(path)
-        orders.append([[exchange.params for exchange in section.exchanges] for section in cassette.sections])
-        assert [section.session for section in cassette.sections] == [0, 1, 2]
-        assert ["a0", "b0", "c0"] == [
-            event.params["update"]["content"]["text"] for event in cassette.sections[1].turns[0].before
-        ]
+        found = sections(path)
+        orders.append([[row["params"] for row in section if "params" in row] for section in found])
+        assert [section[0].get("session", 0) for section in found] == [0, 1, 2]
+        updates = [row["params"]["update"] for row in found[1] if row.get("method") == "session/update"]
+        assert ["a0", "b0", "c0"] == [each["content"]["text"] for each in updates if "content" in each]
     assert orders[0] == orders[1]
 
 
@@ -70,59 +73,20 @@ def test_recording_stores_several_agents_by_name(path: Path) -> None:
         talk = Conversation(recording.tap(name))
         talk.turn(talk.begin(), f"I am {name}", "Hi")
     recording.close()
-    sections = [(section.agent, section.launch, section.session) for section in file.read(path).sections]
-    assert sections == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
-
-
-def test_recording_stores_large_content_in_separate_files(path: Path) -> None:
-    """By its hash; unused content is removed, and text that looks like a reference stays text."""
-    for text in ("a" * LARGE, "b" * LARGE):
-        with recorded(path) as talk:
-            session = talk.begin()
-            request = talk.prompt(session, "Look", {"type": "image", "mimeType": "image/png", "data": text})
-            talk.update(session, "tool_call", toolCallId="t", rawInput={"$file": "../../etc/passwd"})
-            talk.received(id=request, result={"stopReason": "end_turn"})
-        assert len(list(folder_of(path).iterdir())) == 1
-        assert max(map(len, path.read_text(encoding="utf-8").splitlines())) < 2000
-        turn = file.read(path).sections[1].turns[0]
-        assert turn.params["prompt"][1]["data"] == text
-        assert turn.before[0].params["update"]["rawInput"] == {"$file": "../../etc/passwd"}
-
-
-def test_missing_or_changed_large_content_is_reported(path: Path) -> None:
-    """The error names the line that needs it."""
-    with recorded(path) as talk:
-        talk.turn(talk.begin(), "word " * LARGE, "ok")
-    blob = next(folder_of(path).iterdir())
-    number = next(n for n, row in enumerate(lines(path), 1) if blob.name in str(row))
-    blob.write_text("other", encoding="utf-8")
-    with pytest.raises(
-        CassetteBroken, match=rf"{path}:{number}: its large content .* has changed since it was recorded"
-    ):
-        file.read(path)
-    blob.unlink()
-    with pytest.raises(CassetteBroken, match=rf"{path}:{number}: its large content .* is missing"):
-        file.read(path)
-
-
-def test_texts_that_look_like_marks_are_restored_exactly(path: Path) -> None:
-    text = "⟦home⟧ ⟦ ⟧ ⟦sign⟧ {{x}} \u2028 é 🎈"
-    with recorded(path) as talk:
-        talk.turn(talk.begin(), text, "ok")
-    turn = file.read(path).sections[1].turns[0]
-    assert SessionMarks(WORK, home=HOME).fill(turn.params["prompt"][0]["text"]) == text
+    heads = [(section[0]["agent"], section[0]["launch"], section[0].get("session", 0)) for section in sections(path)]
+    assert heads == [("ada", 1, 0), ("ada", 1, 1), ("zed", 1, 0), ("zed", 1, 2), ("zed", 2, 0), ("zed", 2, 3)]
 
 
 def test_new_recording_keeps_the_comparison_rules(path: Path) -> None:
     """The user may have changed them."""
     with recorded(path) as talk:
         talk.turn(talk.begin(), "Hello", "Hi")
-    cassette = file.read(path)
-    cassette.header = Header(rules=(ComparisonRule("run", r"run \d+"),), answers="outcome")
-    file.write(path, cassette)
+    rules = {"rules": [{"name": "run", "pattern": r"run \d+"}], "answers": "outcome"}
+    head, *others = lines(path)
+    write_lines(path, [{**head, **rules}, *others])
     with recorded(path) as talk:
         talk.turn(talk.begin(), "Hello again", "Hi")
-    assert file.read(path).header == replace(cassette.header, oldest_agentnb=OLDEST_READER)
+    assert lines(path)[0].items() >= rules.items()
 
 
 def test_secret_known_later_is_removed_from_earlier_messages(path: Path) -> None:
@@ -194,7 +158,7 @@ def recorded_turns(path: Path, *prompts: str) -> str | None:
     talk = Conversation(recording.tap("someone"))
     session = talk.begin()
     for prompt in prompts:
-        talk.turn(session, prompt, LARGE * "x" if prompt == "large" else "Hi")
+        talk.turn(session, prompt, 20_000 * "x" if prompt == "large" else "Hi")
     recording.close()
     return recording.word
 
@@ -208,6 +172,6 @@ def test_interrupted_recording_keeps_the_longer_old_cassette(path: Path) -> None
         assert word is not None
         assert "has 1 turns now and had 3 before" in word
         assert str(old) in word
-        assert (file.read(path).turns, file.read(old).turns) == (1, 3)
+        assert (turns(path), turns(old)) == (1, 3)
     assert recorded_turns(path, "one", "two", "large") is None
     assert sorted(each.name for each in path.parent.iterdir()) == ["fits.cassette.files", "fits.cassette.jsonl"]

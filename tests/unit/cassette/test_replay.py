@@ -14,8 +14,8 @@ from pathlib import Path
 import acp
 import pytest
 
-from agentnb.cassette import file
-from tests.unit.cassette.conversation import recorded
+from tests.unit.cassette.conversation import lines, recorded, turns, write_lines
+from tests.unit.forked import run_agentnb
 from tests.unit.plugins.eliza.patient import COMMAND, ROOT, Patient, environment, visit
 from tests.unit.running import run
 
@@ -36,10 +36,9 @@ async def recording(path: Path) -> AsyncIterator[Patient]:
 
 
 @asynccontextmanager
-async def replaying(path: Path, *options: str, report: Path | None = None) -> AsyncIterator[Patient]:
+async def replaying(path: Path, *options: str) -> AsyncIterator[Patient]:
     """Connects a client to the cassette."""
-    env = {"AGENTNB_CASSETTE_REPORT": str(report)} if report else {}
-    async with visit(command=(*AGENTNB, "replay", str(path), *options), env=env) as patient:
+    async with visit(command=(*AGENTNB, "replay", str(path), *options)) as patient:
         patient.files["/work/a.txt"] = "one\ntwo\n"
         patient.answers = {"name": "Ada"}
         yield patient
@@ -53,8 +52,12 @@ def heard(patient: Patient, session: str) -> list[tuple[str, object]]:
     return [(row["session_update"], row) for row in rows]
 
 
+Recorded = tuple[Path, list[tuple[str, object]]]
+"""A cassette and the updates of its session."""
+
+
 @pytest.fixture(scope="module")
-def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str, object]]]:
+def cassette(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Records a session with all kinds of messages; returns its path and updates."""
     path = tmp_path_factory.mktemp("cassette") / "all.cassette.jsonl"
 
@@ -66,11 +69,11 @@ def cassette(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple
             return heard(patient, session)
 
     updates = run(record())
-    assert file.read(path).turns == len(PROMPTS)
+    assert turns(path) == len(PROMPTS)
     return path, updates
 
 
-async def test_replay_sends_the_recorded_updates_and_requests(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
+async def test_replay_sends_the_recorded_updates_and_requests(cassette: Recorded) -> None:
     """Every update, in order, and every request."""
     path, updates = cassette
     async with replaying(path) as patient:
@@ -84,21 +87,8 @@ async def test_replay_sends_the_recorded_updates_and_requests(cassette: tuple[Pa
         assert len(patient.asked) == 2
 
 
-async def test_replay_writes_to_the_current_workspace(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """Today's folder of the client replaces the recorded `/work`."""
-    async with replaying(cassette[0]) as patient:
-        patient.files["/else/where/a.txt"] = "one\ntwo\n"
-        session = await patient.session("/else/where")
-        for prompt in PROMPTS[:4]:
-            await patient.prompt(session, prompt)
-        assert patient.files["/else/where/b.txt"] == "New words.\n"
-        assert "/work" not in str(patient.updates)
-
-
-async def test_replay_fails_with_a_diff_when_the_prompt_differs(
-    cassette: tuple[Path, list[tuple[str, object]]],
-) -> None:
-    """The error names the turn, both prompts, and how to record again."""
+async def test_replay_fails_with_a_diff_when_the_prompt_differs(cassette: Recorded) -> None:
+    """The error names the turn, both prompts, and how to record again; a replay skips no turn."""
     async with replaying(cassette[0]) as patient:
         session = await patient.session()
         await patient.prompt(session, PROMPTS[0])
@@ -109,15 +99,9 @@ async def test_replay_fails_with_a_diff_when_the_prompt_differs(
         assert "--- recorded\n+++ today\n" in message
         assert "-/ask execute\n+/ask read\n" in message
         assert "AGENTNB_CASSETTE_MODE=record" in message
-        await patient.prompt(session, PROMPTS[1])
-
-
-async def test_replay_names_the_turn_of_a_prompt_out_of_order(cassette: tuple[Path, list[tuple[str, object]]]) -> None:
-    """A replay skips no turn: each answer depends on earlier prompts."""
-    async with replaying(cassette[0]) as patient:
-        session = await patient.session()
         with pytest.raises(acp.RequestError, match="It is recorded as turn 3"):
             await patient.prompt(session, PROMPTS[2])
+        await patient.prompt(session, PROMPTS[1])
 
 
 async def test_replay_fails_with_a_diff_when_an_attachment_differs(tmp_path: Path) -> None:
@@ -126,10 +110,10 @@ async def test_replay_fails_with_a_diff_when_an_attachment_differs(tmp_path: Pat
     async with recording(path) as patient:
         await patient.prompt(await patient.session(), "Look", link)
     async with replaying(path) as patient:
+        session = await patient.session()
         with pytest.raises(acp.RequestError, match=r"-@ df \(file://.*/df.csv\)"):
-            await patient.prompt(await patient.session(), "Look")
-    async with replaying(path) as patient:
-        await patient.prompt(await patient.session(), "Look", link)
+            await patient.prompt(session, "Look")
+        await patient.prompt(session, "Look", link)
 
 
 PANDAS_3 = """df: pandas.DataFrame, shape (2, 2)
@@ -148,17 +132,19 @@ head:
 0  Ada 2026-11-21"""
 
 
-@pytest.mark.parametrize(("then", "now"), [(PANDAS_3, PANDAS_2), (PANDAS_2, PANDAS_3)])
-async def test_replay_accepts_a_data_frame_from_another_pandas_version(tmp_path: Path, then: str, now: str) -> None:
+async def test_replay_accepts_a_data_frame_from_another_pandas_version(tmp_path: Path) -> None:
     """Only the names of the class and of the column types differ; another shape is another prompt."""
     path = tmp_path / "a.cassette.jsonl"
     async with recording(path) as patient:
-        await patient.prompt(await patient.session(), "Look", attached_value(then))
+        session = await patient.session()
+        for then in (PANDAS_3, PANDAS_2):
+            await patient.prompt(session, "Look", attached_value(then))
     async with replaying(path) as patient:
-        await patient.prompt(await patient.session(), "Look", attached_value(now))
-    async with replaying(path) as patient:
+        session = await patient.session()
         with pytest.raises(acp.RequestError, match=r"\+  df: pandas\.DataFrame, shape \(3, 2\)"):
-            await patient.prompt(await patient.session(), "Look", attached_value(now.replace("(2, 2)", "(3, 2)")))
+            await patient.prompt(session, "Look", attached_value(PANDAS_2.replace("(2, 2)", "(3, 2)")))
+        for now in (PANDAS_2, PANDAS_3):
+            await patient.prompt(session, "Look", attached_value(now))
 
 
 def attached_value(text: str) -> acp.schema.EmbeddedResourceContentBlock:
@@ -180,9 +166,7 @@ async def test_replay_fails_for_more_turns_or_sessions_than_recorded(tmp_path: P
             await patient.session()
 
 
-async def test_replay_fails_when_a_recorded_permission_is_denied(
-    cassette: tuple[Path, list[tuple[str, object]]],
-) -> None:
+async def test_replay_fails_when_a_recorded_permission_is_denied(cassette: Recorded) -> None:
     """The agent went on as if it were allowed: that would be wrong today."""
     async with replaying(cassette[0]) as patient:
         patient.choice = "reject_once"
@@ -192,9 +176,7 @@ async def test_replay_fails_when_a_recorded_permission_is_denied(
             await patient.prompt(session, PROMPTS[1])
 
 
-async def test_replay_fails_when_a_file_the_agent_read_has_changed(
-    cassette: tuple[Path, list[tuple[str, object]]],
-) -> None:
+async def test_replay_fails_when_a_file_the_agent_read_has_changed(cassette: Recorded) -> None:
     async with replaying(cassette[0]) as patient:
         patient.files["/work/a.txt"] = "one\nthree\n"
         session = await patient.session()
@@ -213,10 +195,10 @@ async def test_replay_ignores_different_dates_and_ids_in_prompts(tmp_path: Path)
         )
     today = "As of 2031-01-02T03:04:05.678+01:00, 00000000-0000-4000-8000-000000000000, run"
     async with replaying(path) as patient:
-        await patient.prompt(await patient.session(), f"{today} 7")
-    async with replaying(path) as patient:
+        session = await patient.session()
         with pytest.raises(acp.RequestError, match="run 8"):
-            await patient.prompt(await patient.session(), f"{today} 8")
+            await patient.prompt(session, f"{today} 8")
+        await patient.prompt(session, f"{today} 7")
 
 
 async def test_replay_identifies_sessions_by_their_first_prompt(tmp_path: Path) -> None:
@@ -295,10 +277,9 @@ async def test_replay_requires_the_recorded_mode_change(tmp_path: Path) -> None:
 
 def slow_down(path: Path) -> None:
     """Delays the last turn's agent after its first text: no replay waits for it, but a cancel must."""
-    cassette = file.read(path)
-    for event in cassette.sections[-1].turns[-1].before[1:]:
-        event.delay = 600_000
-    file.write(path, cassette)
+    *rows, pace, end = lines(path)
+    first, *others = pace["pace"]
+    write_lines(path, [*rows, {"pace": [first, *(600_000 for _ in others)]}, end])
 
 
 def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProcess[str]:
@@ -309,21 +290,6 @@ def play(path: Path, *messages: dict[str, object]) -> subprocess.CompletedProces
     return subprocess.run(
         command, input=lines, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=60
     )
-
-
-def test_replay_lists_unused_turns(
-    cassette: tuple[Path, list[tuple[str, object]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On stderr, with their lines; the exit code stays 0."""
-    monkeypatch.setenv("AGENTNB_EVENTS", str(tmp_path / "events.jsonl"))
-    done = play(cassette[0], {"id": 1, "method": "initialize", "params": {}})
-    assert done.returncode == 0
-    lines = done.stderr.splitlines()
-    assert len(lines) == len(PROMPTS)
-    ended = json.loads((tmp_path / "events.jsonl").read_text(encoding="utf-8"))
-    assert (ended["event"], ended["data"]["mode"], ended["data"]["turns"]) == ("cassette.finished", "replay", 0)
-    assert "turn 1 of session 1 was not used" in lines[0]
-    assert f"{cassette[0]}:" in lines[0]
 
 
 def test_broken_cassette_is_reported_to_client_and_stderr(tmp_path: Path) -> None:
@@ -367,8 +333,7 @@ def test_replay_reports_a_recording_without_the_agent_response(method: str, tmp_
 def test_record_fails_for_a_missing_program(tmp_path: Path) -> None:
     """The shell's exit code, no cassette."""
     path = tmp_path / "a.cassette.jsonl"
-    command = [*AGENTNB, "record", str(path), "--", "no-such-agent-here"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, stdin=subprocess.DEVNULL)
+    done = run_agentnb("record", str(path), "--", "no-such-agent-here")
     assert done.returncode == 127
     assert "no-such-agent-here cannot be started" in done.stderr
     assert not path.exists()
@@ -377,7 +342,7 @@ def test_record_fails_for_a_missing_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [("a.jsonl",), ("a.jsonl", "b", "--", "true"), ("--",), ()])
 def test_record_requires_the_command_of_the_agent(words: tuple[str, ...]) -> None:
     """After the two dashes."""
-    done = subprocess.run([*AGENTNB, "record", *words], capture_output=True, text=True, check=False, cwd=ROOT)
+    done = run_agentnb("record", *words)
     assert done.returncode == 2
     assert done.stderr == "agentnb: say which agent: agentnb record [PATH] -- COMMAND ...\n"
 
@@ -388,7 +353,6 @@ def test_record_requires_the_command_of_the_agent(words: tuple[str, ...]) -> Non
         ({}, ("--name", "doctor", "--"), "doctor.cassette.jsonl"),
         ({}, ("--",), f"{Path(sys.executable).name}.cassette.jsonl"),
         ({"AGENTNB_CASSETTE": "said.jsonl"}, ("--",), "said.jsonl"),
-        ({"AGENTNB_CASSETTE": "said.jsonl"}, ("there.jsonl", "--"), "there.jsonl"),
     ],
 )
 def test_record_names_a_cassette_after_the_agent_by_default(

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from agentnb.agent.catalog import find
-from agentnb.cassette import file
-from agentnb.cassette.switch import CassetteSwitch
+import agentnb
 from agentnb.errors import CassetteBroken, UsageError
 from tests.conftest import ROOT
-from tests.notebooks.recorded import stand_in
+from tests.unit.cassette.conversation import lines, turns
 from tests.unit.forked import run_script
 
 TALK = """
@@ -48,23 +44,24 @@ def talk(folder: Path, *words: str, **environment: str) -> subprocess.CompletedP
     return run_script(TALK, str(work), *(words or ("Hello", "Goodbye")), cwd=ROOT, **environment)
 
 
+Recorded = tuple[Path, subprocess.CompletedProcess[str]]
+"""A folder with a recording and its events, and the result of its program."""
+
+
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """Returns the folder with a recording and its events, and the result of its program."""
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("recorded")
     first = talk(folder, AGENTNB_EVENTS=str(folder / "events.jsonl"))
     assert first.returncode == 0, first.stderr
     return folder, first
 
 
-def test_auto_mode_records_first_and_then_replays(
-    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_auto_mode_records_first_and_then_replays(recorded: Recorded, tmp_path: Path) -> None:
     """The replay needs no installed agent; it repeats what was allowed, not what was denied."""
     folder, first = recorded
     path = Path(shutil.copy(folder / "two.cassette.jsonl", tmp_path))
     data = path.read_bytes()
-    assert file.read(path).turns == 4
+    assert turns(path) == 4
     second = talk(tmp_path)
     assert second.stdout == first.stdout
     assert "['0.txt']" in second.stdout
@@ -72,9 +69,7 @@ def test_auto_mode_records_first_and_then_replays(
     assert second.stderr == first.stderr == ""
 
 
-def test_different_prompt_raises_cassette_mismatch(
-    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_different_prompt_raises_cassette_mismatch(recorded: Recorded, tmp_path: Path) -> None:
     """It has the diff; the other tab goes on."""
     for name in ("two.cassette.jsonl", "events.jsonl"):
         shutil.copy(recorded[0] / name, tmp_path)
@@ -95,39 +90,14 @@ def test_different_prompt_raises_cassette_mismatch(
 EVENTS = ("opened", "matched", "mismatched", "finished")
 
 
-def test_record_mode_records_again_and_off_mode_does_nothing(
-    recorded: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_record_mode_records_again_and_off_mode_does_nothing(recorded: Recorded, tmp_path: Path) -> None:
     path = tmp_path / "two.cassette.jsonl"
     talk(tmp_path, AGENTNB_CASSETTE_MODE="off")
     assert not path.exists()
     shutil.copy(recorded[0] / path.name, path)
     talk(tmp_path, "Good morning", AGENTNB_CASSETTE_MODE="record")
-    assert file.read(path).turns == 3
+    assert turns(path) == 3
     assert "AgentStartFailed" not in talk(tmp_path, "Anything", AGENTNB_CASSETTE_MODE="off").stdout
-
-
-WARM = """
-import sys, agentnb
-agentnb.warm("opencode", cwd=sys.argv[1])
-sessions = [agentnb.start("opencode", cwd=sys.argv[1], title=name) for name in ("one", "two")]
-print([session.prompt(f"I am {session.title}").wait(60).text for session in sessions])
-"""
-
-
-def test_agent_that_is_started_early_is_recorded_and_replayed(tmp_path: Path) -> None:
-    """The later sessions use its process; the replay needs no installed agent."""
-    env = {**stand_in(tmp_path), "AGENTNB_CASSETTE": str(tmp_path / "warm.cassette.jsonl")}
-    command = [sys.executable, "-c", WARM, str(tmp_path)]
-    first = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
-    assert first.returncode == 0, first.stderr
-    sections = file.read(tmp_path / "warm.cassette.jsonl").sections
-    assert [(section.agent, section.launch, section.session) for section in sections] == [
-        ("opencode", 1, 0), ("opencode", 1, 1), ("opencode", 1, 2),
-    ]  # fmt: skip
-    (tmp_path / "bin/opencode").unlink()
-    second = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
-    assert second.stdout == first.stdout, second.stderr
 
 
 @pytest.mark.parametrize(
@@ -144,30 +114,20 @@ def test_agent_that_is_started_early_is_recorded_and_replayed(tmp_path: Path) ->
     ],
 )
 def test_invalid_cassette_mode_or_path_is_an_error(
-    environment: dict[str, str], error: type[Exception], message: str, tmp_path: Path
+    environment: dict[str, str],
+    error: type[Exception],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It says what to type; no real agent starts instead."""
     path = tmp_path / "a.jsonl"
     if error is UsageError:
         path.touch()
-    switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), **environment})
-    with pytest.raises(error, match=message):
-        switch.launching(find("eliza"), {})
-
-
-def test_recording_can_be_started_and_stopped(tmp_path: Path) -> None:
-    switch = CassetteSwitch({})
-    spec = find("eliza")
-    assert switch.launching(spec, {}) == (spec, None)
-    switch.record(tmp_path / "a.jsonl")
-    assert switch.launching(spec, {})[1] is not None
-    with pytest.raises(UsageError, match="is being recorded already"):
-        switch.record(tmp_path / "b.jsonl")
-    recorder = switch.stop()
-    assert (recorder.path, recorder.cassette().turns) == (tmp_path / "a.jsonl", 0)
-    with pytest.raises(UsageError, match="Nothing is being recorded"):
-        switch.stop()
-    assert switch.launching(spec, {}) == (spec, None)
+    for name, value in {"AGENTNB_CASSETTE": str(path), **environment}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(error, match=message), agentnb.start("eliza", cwd=tmp_path) as session:
+        session.open(60)
 
 
 WANDER = """
@@ -181,29 +141,23 @@ for number, folder in enumerate((".", "sub")):
 def test_relative_cassette_path_ignores_a_later_cd(tmp_path: Path) -> None:
     """It starts at the process's first folder: `%cd` gives no second cassette and no real agent."""
     (tmp_path / "sub").mkdir()
-    env = {**os.environ, "AGENTNB_CASSETTE": "cd.cassette.jsonl", "PYTHONPATH": str(ROOT)}
     outputs = []
     for mode in ("record", "replay", "auto"):
-        command = [sys.executable, "-c", WANDER]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path,
-            env={**env, "AGENTNB_CASSETTE_MODE": mode},
-        )  # fmt: skip
+        done = run_script(WANDER, cwd=tmp_path, AGENTNB_CASSETTE="cd.cassette.jsonl", AGENTNB_CASSETTE_MODE=mode)
         assert (done.returncode, done.stderr) == (0, "")
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1] == outputs[2]
     assert [path.name for path in tmp_path.rglob("*cassette*")] == ["cd.cassette.jsonl"]
 
 
-def test_unwritable_cassette_path_is_rejected_at_once(tmp_path: Path) -> None:
+def test_unwritable_cassette_path_is_rejected_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before a prompt reaches an agent in vain."""
     (tmp_path / "plain").touch()
+    monkeypatch.setenv("AGENTNB_CASSETTE_MODE", "record")
     for path in (tmp_path, tmp_path / "plain" / "a.jsonl"):
-        switch = CassetteSwitch({"AGENTNB_CASSETTE": str(path), "AGENTNB_CASSETTE_MODE": "record"})
+        monkeypatch.setenv("AGENTNB_CASSETTE", str(path))
         with pytest.raises(UsageError, match="no cassette can be written there"):
-            switch.standing_in(find("eliza"))
-    with pytest.raises(UsageError, match=r"is not a folder\. Create it"):
-        CassetteSwitch({}).record(tmp_path / "none" / "a.jsonl")
+            agentnb.start("eliza", cwd=tmp_path)
 
 
 MINE = """
@@ -232,18 +186,17 @@ def test_replay_needs_only_the_cassette_for_an_unknown_agent(tmp_path: Path, has
     path = tmp_path / "mine.cassette.jsonl"
 
     def ask(settings: Path) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "AGENTNB_CASSETTE": str(path), "AGENTNB_CONFIG_DIR": str(settings)}
-        command = [sys.executable, "-c", ASK_MINE, str(tmp_path / "work")]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT, timeout=120)
+        work = str(tmp_path / "work")
+        return run_script(ASK_MINE, work, AGENTNB_CASSETTE=str(path), AGENTNB_CONFIG_DIR=str(settings))
 
     recorded = ask(tmp_path / "settings")
     assert recorded.returncode == 0, recorded.stderr
     described = {"title": "My own agent", "capabilities": {"write_text_file": False}, "steering": True}
-    assert file.read_agents(path) == {"mine": described}
+    assert described in [row.get("description") for row in lines(path) if row.get("agent") == "mine"]
     assert str(tmp_path) not in path.read_text(encoding="utf-8")
     if not has_description:
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(f', "description": {json.dumps(described)}', ""), encoding="utf-8")
-        assert file.read_agents(path) == {"mine": None}
+        assert not any("description" in row for row in lines(path) if row.get("agent") == "mine")
     replayed = ask(tmp_path / "no settings")
     assert (replayed.stdout, replayed.stderr) == (recorded.stdout, "")

@@ -10,44 +10,42 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import agentnb
 from agentnb import __version__
-from agentnb.acp.doctor import Checkup
-from agentnb.checkup.examination import examine, is_well
-from agentnb.checkup.packages import NEEDED, PAGES, outside, ranges
 from agentnb.errors import UnknownAgent
 from tests.conftest import ROOT
+from tests.unit.conftest import Site
 from tests.unit.forked import run_agentnb
 
+NEEDED = ["ipython", "ipywidgets", "anywidget", "traitlets", "markdown-it-py", "msgspec", "nest-asyncio"]
+NEEDED += ["tree-sitter", "tree-sitter-bash"]
+PAGES = ["ipykernel", "jupyterlab", "notebook", "sidecar"]
 FILES = ["log", "policy", "site policy", "cassette", "confinement"]
 
 
-def test_doctor_reports_jupyter_and_agents_as_json(kernelspecs: Path) -> None:
-    """Versions, kernels, the front end, the files; also agents if named."""
-    done = run_agentnb("doctor", "jupyter", "eliza", "--json")
+def test_doctor_reports_jupyter_and_agents_as_json(kernelspecs: Path, site: Site, tmp_path: Path) -> None:
+    """Versions, kernels, the front end, the files, the agents; a missing agent is a failure only if it is named."""
+    site('[site.agents]\nallow = ["eliza", "/no/such/*"]\n')
+    (tmp_path / "user/agents").mkdir(parents=True)
+    description = 'name = "mine"\ntitle = "Mine"\ncommand = ["/no/such/agent"]\n'
+    (tmp_path / "user/agents/mine.toml").write_text(description)
+    done = run_agentnb("doctor", "--json")
     rows = {row["name"]: row for row in json.loads(done.stdout)}
     kernels = [name for name in rows if name.startswith("kernel ")]
-    assert list(rows) == [
-        "python",
-        "agentnb",
-        *NEEDED,
-        "plug-ins",
-        *PAGES,
-        *kernels,
-        "extension",
-        "widgets",
-        *FILES,
-        "eliza",
-    ]
+    front = ["extension", "widgets"]
+    agents = ["eliza", "mine"]
+    assert list(rows) == ["python", "agentnb", *NEEDED, "plug-ins", *PAGES, *kernels, *front, *FILES, *agents]
     assert "kernel ipykernel7" in kernels
     assert rows["agentnb"]["version"] == __version__
     assert (rows["agentnb"]["kind"], rows["eliza"]["kind"]) == ("jupyter", "agent")
     assert (rows["kernel ipykernel7"]["state"], rows["jupyterlab"]["state"]) == ("ready", "ready")
+    assert rows.pop("mine")["state"] == "missing"
     wrong = [row for row in rows.values() if row["state"] not in {"ready", "absent"}]
     assert done.returncode == bool(wrong)
+    named = run_agentnb("doctor", "eliza", "mine")
+    assert (named.returncode, [line.split()[0] for line in named.stdout.splitlines()][-2:]) == (1, agents)
 
 
 def test_doctor_fails_and_names_a_broken_policy_file(tmp_path: Path) -> None:
@@ -59,27 +57,13 @@ def test_doctor_fails_and_names_a_broken_policy_file(tmp_path: Path) -> None:
     assert "cassette" in done.stdout
 
 
-def test_doctor_function_returns_the_same_table() -> None:
-    """The table of `agentnb.doctor()`, and so of `%agents doctor`."""
-    table = agentnb.doctor("jupyter")
-    assert [row.name for row in table if row.kind == "jupyter"][:2] == ["python", "agentnb"]
-    assert "| agentnb | ready |" in table._repr_markdown_()
-    assert "%agent -a" not in repr(table)
-
-
-async def test_doctor_checks_only_the_named_agents() -> None:
-    assert [row.name for row in await examine(["eliza"])] == ["eliza"]
+def test_doctor_function_returns_the_named_rows_as_a_table() -> None:
+    """As `%agents doctor` shows it."""
+    table = agentnb.doctor("eliza")
+    assert [(row.name, row.kind) for row in table] == [("eliza", "agent")]
+    assert "| eliza | ready |" in table._repr_markdown_()
     with pytest.raises(UnknownAgent):
-        await examine(["jupyter", "elisa"])
-
-
-def test_missing_agent_fails_only_when_named() -> None:
-    """Problems of Jupyter always count, named or not."""
-    missing = Checkup(name="x", title="X", state="missing")
-    assert [is_well(missing, named=named) for named in (True, False)] == [False, True]
-    jupyter = msgspec.structs.replace(missing, kind="jupyter")
-    assert [is_well(jupyter, named=named) for named in (True, False)] == [False, False]
-    assert is_well(msgspec.structs.replace(jupyter, state="absent"), named=True)
+        agentnb.doctor("jupyter", "elisa")
 
 
 def test_doctor_reports_that_jupyter_is_not_installed(tmp_path: Path) -> None:
@@ -92,19 +76,8 @@ def test_doctor_reports_that_jupyter_is_not_installed(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     rows = {row["name"]: row for row in json.loads(done.stdout)}
-    assert (rows["jupyter"]["state"], rows["jupyter"]["todo"]) == (
-        "absent",
-        f'"{sys.executable}" -m pip install "jupyter-agentnb[lab]"',
-    )
+    install = f'"{sys.executable}" -m pip install "jupyter-agentnb[lab]"'
+    assert (rows["jupyter"]["state"], rows["jupyter"]["todo"]) == ("absent", install)
     assert (rows["ipython"]["state"], done.returncode) == ("missing", 1)
     assert [name for name in rows if name.startswith("kernel ")] == []
     assert rows["extension"]["state"] == "absent"
-
-
-def test_versions_are_compared_with_agentnbs_requirements() -> None:
-    """In its own metadata."""
-    versions = ranges()
-    assert {*NEEDED, *PAGES} <= versions.keys()
-    assert [outside(version, versions["ipykernel"]) for version in ("6.29.5", "6.30", "7.4.0")] == [True, False, False]
-    assert [outside(version, versions["anywidget"]) for version in ("0.10.9", "0.11.0", "1.0.0")] == [True, False, True]
-    assert not outside("7", "")

@@ -1,4 +1,7 @@
-"""Each kernel is really started, and each problem is reported with a command to fix it."""
+"""Each kernel is really started, and each problem is reported with a command to fix it.
+
+The inside: the command would start every kernel of this machine for each case.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import psutil
 import pytest
 
 from agentnb import __version__
-from agentnb.checkup.packages import examine_kernels, interpreter, registered
+from agentnb.checkup.packages import examine_kernels, interpreter
 from tests.conftest import ROOT
 
 Kernel = Callable[..., dict[str, str]]
@@ -43,39 +46,48 @@ def script(folder: Path, text: str) -> str:
 async def test_a_kernel_that_imports_agentnb_is_ready(kernel: Kernel) -> None:
     """With the environment of its kernel spec."""
     (checkup,) = await examine_kernels(kernel(sys.executable, "-Xfrozen_modules=off", env={"PYTHONPATH": str(ROOT)}))
-    assert (checkup.name, checkup.title, checkup.state, checkup.version) == (
-        "kernel mine",
-        "Mine",
-        "ready",
-        __version__,
-    )
-    assert checkup.kind == "jupyter"
+    found = (checkup.name, checkup.title, checkup.state, checkup.version, checkup.kind)
+    assert found == ("kernel mine", "Mine", "ready", __version__, "jupyter")
     assert "with ipykernel 7" in checkup.message
 
 
-async def test_kernel_without_agentnb_gets_an_install_command(kernel: Kernel) -> None:
-    """With its own Python."""
-    (checkup,) = await examine_kernels(kernel(sys.executable, "-I", "-S"))
-    assert (checkup.state, checkup.message) == ("missing", "Mine: agentnb is not installed in it.")
-    assert checkup.todo == f"{sys.executable} -I -S -m pip install jupyter-agentnb=={__version__}"
+PIP = f"-m pip install jupyter-agentnb=={__version__}"
+OLD = f"Mine: it has agentnb 0.0.1, this environment {__version__}"
+FOUND: dict[str, tuple[list[str], dict[str, Any], str, str, str | None]] = {
+    "without agentnb": (
+        [sys.executable, "-I", "-S"], {}, "missing", "Mine: agentnb is not installed in it.",
+        f"{sys.executable} -I -S {PIP}",
+    ),
+    "another version": (["echo agentnb-checkup 0.0.1 7.4"], {}, "old", OLD, f'"{{script}}" {PIP}'),
+    "an import error": (
+        ["echo one >&2; echo ImportError: libx is gone >&2; exit 1"], {}, "broken",
+        "Mine: it cannot import agentnb: ImportError: libx is gone", '"{script}" -c "import agentnb"',
+    ),
+    "an end without a word": (["exit 4"], {}, "broken", "status 4", '"{script}" -c "import agentnb"'),
+    "a deleted environment": (
+        ["/no/such/env/bin/python"], {}, "broken",
+        "Mine: /no/such/env/bin/python cannot be started: No such file or directory.",
+        "jupyter kernelspec remove mine",
+    ),
+    "another language": (
+        ["R"], {"language": "R", "display_name": "R 4"}, "absent",
+        "R 4 is not a Python kernel: agentnb does not run in it.", None,
+    ),
+    "a command of its own": (
+        ["bash"], {"argv": ["bash", "start-kernel.sh", "{connection_file}"]}, "absent", "was not tested", None,
+    ),
+}  # fmt: skip
+"""The words that start a kernel (with blanks: a script), what its description adds, and what the doctor says."""
 
 
-async def test_kernel_with_another_agentnb_version_is_reported(kernel: Kernel, tmp_path: Path) -> None:
-    """Kernel and page need the same version."""
-    python = script(tmp_path, "echo agentnb-checkup 0.0.1 7.4")
-    (checkup,) = await examine_kernels(kernel(python))
-    assert (checkup.state, checkup.version) == ("old", "0.0.1")
-    assert f"it has agentnb 0.0.1, this environment {__version__}" in checkup.message
-    assert checkup.todo == f'"{python}" -m pip install jupyter-agentnb=={__version__}'
-
-
-async def test_kernel_that_cannot_import_agentnb_shows_why(kernel: Kernel, tmp_path: Path) -> None:
-    """Shows the last line of its output."""
-    says_why = script(tmp_path, "echo one >&2; echo ImportError: libx is gone >&2; exit 1")
-    (checkup,) = await examine_kernels(kernel(says_why))
-    assert (checkup.state, checkup.message) == ("broken", "Mine: it cannot import agentnb: ImportError: libx is gone")
-    (silent,) = await examine_kernels(kernel(script(tmp_path, "exit 4")))
-    assert silent.message.endswith("status 4")
+@pytest.mark.parametrize("case", FOUND)
+async def test_kernel_that_does_not_work_gets_a_command_to_type(kernel: Kernel, tmp_path: Path, case: str) -> None:
+    """With the kernel's own Python, and the last line of its output."""
+    words, more, state, message, todo = FOUND[case]
+    python = script(tmp_path, words[0]) if " " in words[0] else words[0]
+    (checkup,) = await examine_kernels(kernel(python, *words[1:], **more))
+    assert (checkup.state, message in checkup.message) == (state, True), checkup.message
+    assert checkup.todo == (todo and todo.replace("{script}", python))
 
 
 async def test_hanging_interpreter_and_its_children_are_killed(kernel: Kernel, tmp_path: Path) -> None:
@@ -86,13 +98,6 @@ async def test_hanging_interpreter_and_its_children_are_killed(kernel: Kernel, t
     assert checkup.todo == f'"{python}" -c "import agentnb"'
     left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert [words for words in left if python in words or ours in words] == []
-
-
-async def test_kernel_without_its_python_gets_a_remove_command(kernel: Kernel) -> None:
-    """For example after the user deleted an environment."""
-    (checkup,) = await examine_kernels(kernel("/no/such/env/bin/python"))
-    assert (checkup.state, checkup.todo) == ("broken", "jupyter kernelspec remove mine")
-    assert checkup.message == "Mine: /no/such/env/bin/python cannot be started: No such file or directory."
 
 
 @pytest.mark.parametrize(
@@ -107,21 +112,6 @@ async def test_invalid_kernel_spec_is_reported(tmp_path: Path, text: str) -> Non
     assert "is not a kernel's description" in checkups[0].message
 
 
-async def test_kernel_of_another_language_is_reported_as_absent(kernel: Kernel) -> None:
-    (checkup,) = await examine_kernels(kernel("R", language="R", display_name="R 4"))
-    assert (checkup.state, checkup.message, checkup.todo) == (
-        "absent",
-        "R 4 is not a Python kernel: agentnb does not run in it.",
-        None,
-    )
-
-
-async def test_kernel_with_a_custom_command_is_not_tested(kernel: Kernel) -> None:
-    (checkup,) = await examine_kernels(kernel("bash", argv=["bash", "start-kernel.sh", "{connection_file}"]))
-    assert (checkup.state, checkup.todo) == ("absent", None)
-    assert "was not tested" in checkup.message
-
-
 def test_kernel_python_is_found_in_its_command() -> None:
     """Jupyter's own names mean the Python that runs it; the spec's folder is filled in."""
     for command, python in (
@@ -134,10 +124,6 @@ def test_kernel_python_is_found_in_its_command() -> None:
         ([], None),
     ):
         assert interpreter(command, Path("/k")) == python
-
-
-def test_jupyter_lists_the_registered_kernels(kernelspecs: Path) -> None:
-    assert registered()["ipykernel7"] == os.fspath(kernelspecs / "kernels/ipykernel7")
 
 
 async def test_kernel_with_the_other_agentnb_gets_a_replace_command(kernel: Kernel, tmp_path: Path) -> None:
@@ -155,8 +141,9 @@ async def test_kernel_with_the_other_agentnb_gets_a_replace_command(kernel: Kern
 
 
 async def test_kernel_with_incompatible_packages_is_broken(kernel: Kernel, tmp_path: Path) -> None:
-    """An old IPython, and the other project installed next to this one, both in the kernel."""
-    for name, version in (("ipython", "8.12.3"), ("agentnb", "0.3.10")):
+    """Too old or too new ones, and the other project installed next to this one."""
+    versions = {"ipython": "8.12.3", "anywidget": "1.0.0", "traitlets": "5.14", "agentnb": "0.3.10"}
+    for name, version in versions.items():
         folder = tmp_path / f"site/{name}-{version}.dist-info"
         folder.mkdir(parents=True)
         text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -165,5 +152,7 @@ async def test_kernel_with_incompatible_packages_is_broken(kernel: Kernel, tmp_p
     (checkup,) = await examine_kernels(kernel(sys.executable, env={"PYTHONPATH": path}))
     assert (checkup.state, checkup.version) == ("broken", __version__)
     assert "ipython 8.12.3: agentnb works with >=8.18." in checkup.message
+    assert "anywidget 1.0.0: agentnb works with " in checkup.message
+    assert "traitlets" not in checkup.message
     assert "The distribution agentnb 0.3.10 is installed as well." in checkup.message
     assert checkup.todo == f"{sys.executable} -m agentnb doctor jupyter"

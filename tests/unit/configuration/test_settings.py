@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from agentnb import __version__, cli
-from agentnb.configuration.site_settings import Layer
-from agentnb.configuration.sources import read_settings
-from agentnb.configuration.table import FIRST, SETTINGS, is_wider
-from agentnb.configuration.write import change_setting
-from agentnb.errors import PolicyError, SettingsError, UsageError
-from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest, Situation
-from agentnb.policy.store import PolicyFiles
-from agentnb.toml_file import change_file, parsed, with_key, without_entry, without_key
+import agentnb
+from agentnb import __version__
+from agentnb.errors import SettingsError, UsageError
+from tests.unit.command_line import run_here
 from tests.unit.forked import run_script
 
 
@@ -43,38 +35,61 @@ def written(folder: Path, text: str, name: str = "settings.toml") -> Path:
     return path
 
 
-def test_settings_sources_have_a_fixed_precedence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def value(name: str) -> Any:
+    """Returns a setting's value and source."""
+    (row,) = (row for row in agentnb.settings() if row.name == name)
+    return row.value, row.source
+
+
+PRECEDENCE = """
+import agentnb
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+shell = InteractiveShell(config=Config({"Agentnb": {"local_url": "http://startup"}}))
+
+def show():
+    (row,) = (row for row in agentnb.settings() if row.name == "local_url")
+    print(row.source, row.value, row.where, *(layer.source for layer in row.layers))
+
+show()
+shell.run_line_magic("load_ext", "agentnb")
+show()
+for chosen in ("http://config", ""):
+    shell.run_line_magic("config", f"Agentnb.local_url = {chosen!r}")
+    show()
+"""
+
+
+def test_settings_sources_have_a_fixed_precedence(folder: Path) -> None:
     """%config, ipython_config.py, the variable, the user's file, the default; each shows its place."""
     path = written(folder, 'url = "http://file"\n', "local.toml")
-    seen = [read_settings()["local_url"]]
-    monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://variable")
-    seen.append(read_settings()["local_url"])
-    seen.append(read_settings({"local_url": Layer("startup", "http://startup")})["local_url"])
-    seen.append(read_settings({"local_url": Layer("%config", "")})["local_url"])
-    assert [(each.source, each.value, each.where) for each in seen] == [
-        ("user", "http://file", str(path)),
-        ("environment", "http://variable", "AGENTNB_LOCAL_URL"),
-        ("startup", "http://startup", ""),
-        ("environment", "http://variable", "AGENTNB_LOCAL_URL"),
+    done = run_script(PRECEDENCE, cwd=folder)
+    assert done.stdout.splitlines()[0] == f"user http://file {path} user default", done.stderr
+    done = run_script(PRECEDENCE, cwd=folder, AGENTNB_LOCAL_URL="http://variable")
+    variable = "environment http://variable AGENTNB_LOCAL_URL environment user default"
+    assert done.stdout.splitlines() == [
+        variable,
+        "startup http://startup  startup environment user default",
+        "%config http://config  %config environment user default",
+        variable,
     ]
-    assert [layer.source for layer in seen[2].layers] == ["startup", "environment", "user", "default"]
 
 
 @pytest.mark.parametrize(
-    ("line", "value", "problem"),
+    ("line", "allowed", "problem"),
     [
         ('permissions = "deny"', "deny", None),
         ('permissions = "allow"', "ask", "A project cannot set permissions to 'allow'."),
         ("permissions = 1", "ask", "permissions cannot be 1."),
     ],
 )
-def test_project_file_cannot_widen_permissions(line: str, value: str, problem: str | None) -> None:
+def test_project_file_cannot_widen_permissions(line: str, allowed: str, problem: str | None) -> None:
     """It can only narrow, and never choose the agent or folder."""
     written(Path.cwd() / ".agentnb", f'{line}\nagent = "theirs"\n')
-    now = read_settings()
-    assert (now["permissions"].value, now["agent"].value) == (value, "")
-    assert "settings.toml, line 2: A project cannot set agent to 'theirs'." in "\n".join(now.problems)
-    assert problem is None or f"settings.toml, line 1: {problem}" in "\n".join(now.problems)
+    problems = "\n".join(agentnb.settings().problems)
+    assert (value("permissions")[0], value("agent")[0]) == (allowed, "")
+    assert "settings.toml, line 2: A project cannot set agent to 'theirs'." in problems
+    assert problem is None or f"settings.toml, line 1: {problem}" in problems
 
 
 BROKEN: list[tuple[str, list[str]]] = [
@@ -95,71 +110,43 @@ BROKEN: list[tuple[str, list[str]]] = [
 def test_wrong_setting_in_a_file_is_reported_with_its_place(folder: Path, text: str, messages: list[str]) -> None:
     """The wrong value has no effect; secrets are not repeated."""
     path = written(folder, text)
-    problems = "\n".join(read_settings().problems)
+    problems = "\n".join(agentnb.settings().problems)
     assert [each for each in [str(path), *messages] if each not in problems] == []
     assert "secret-1" not in problems
-    assert read_settings()["permissions"].value == "ask"
+    assert value("permissions")[0] == "ask"
 
 
-def test_change_of_a_broken_file_fails_and_names_the_line(folder: Path) -> None:
-    """A change must not lose what the user wrote."""
-    path = written(folder, 'agent = "a"\noops\n')
-    with pytest.raises(SettingsError, match=r"is not TOML: .*line 2.* nothing in the file was changed"):
-        change_setting("agent", "b")
-    assert path.read_text("utf-8") == 'agent = "a"\noops\n'
+def test_change_of_a_broken_or_read_only_file_fails(folder: Path) -> None:
+    """A change must not lose what the user wrote; the error names the line."""
+    for text, mode, why in (
+        ('agent = "a"\noops\n', 0o644, r"is not TOML: .*line 2.* nothing in the file was changed"),
+        ('agent = "a"\n', 0o444, "it is read-only"),
+    ):
+        path = written(folder, text)
+        path.chmod(mode)
+        with pytest.raises(SettingsError, match=why):
+            agentnb.settings().set("timeout", 5)
+        assert path.read_text("utf-8") == text
 
 
 def test_settings_file_of_a_newer_agentnb_is_ignored_and_kept(folder: Path) -> None:
     """It has no effect, since its keys may mean something else by then."""
     text = 'oldest_agentnb = "9.1"\nagent = "a"\n'
     path = written(folder, text)
-    (problem,) = read_settings().problems
+    (problem,) = agentnb.settings().problems
     assert problem.startswith(f"{path} was written for a newer agentnb. It can be read by agentnb 9.1 or later; ")
     assert f"this is agentnb {__version__}." in problem
-    assert read_settings()["agent"].source == "default"
+    assert value("agent")[1] == "default"
     with pytest.raises(SettingsError, match=r"agentnb 9\.1 or later"):
-        change_setting("agent", "b")
+        agentnb.settings().set("timeout", 5)
     assert path.read_text(encoding="utf-8") == text
 
 
 def test_new_settings_file_names_the_oldest_agentnb_for_it(folder: Path) -> None:
-    path = change_setting("agent", "eliza")
+    path = agentnb.settings().set("agent", "eliza")
+    assert path == folder / "settings.toml"
     assert 'oldest_agentnb = "0.3"' in path.read_text(encoding="utf-8").splitlines()
-    assert (read_settings()["agent"].value, read_settings().problems) == ("eliza", ())
-
-
-def test_change_of_a_read_only_file_fails(folder: Path) -> None:
-    """Even if the system would let the user write."""
-    path = written(folder, 'agent = "a"\n')
-    path.chmod(0o444)
-    with pytest.raises(SettingsError, match="it is read-only"):
-        change_setting("agent", "b")
-    assert path.read_text("utf-8") == 'agent = "a"\n'
-
-
-def test_change_fails_when_the_value_was_changed_meanwhile(folder: Path) -> None:
-    """The other edit stays; an edit of another key does not matter."""
-    path = written(folder, 'agent = "mine"\ntimeout = 5\n')
-    for name in ("agent", "headless"):
-        with pytest.raises(SettingsError, match="It was changed meanwhile"):
-            change_setting(name, "deny", was="allow")
-    change_setting("agent", "new", was="mine")
-    assert path.read_text("utf-8") == 'agent = "new"\ntimeout = 5\n'
-
-
-def test_change_keeps_an_edit_made_between_read_and_write(folder: Path) -> None:
-    """The file is read again."""
-    path = written(folder, 'agent = "a"\n')
-    edits = iter(['agent = "a"\n# by hand\n'])
-
-    def change(text: str) -> str:
-        for edit in edits:
-            path.write_text(edit, encoding="utf-8")
-        return with_key(text, "timeout", 5)
-
-    assert change_file(path, change)
-    assert parsed(path.read_text("utf-8")) == {"agent": "a", "timeout": 5}
-    assert "# by hand" in path.read_text("utf-8")
+    assert (value("agent"), agentnb.settings().problems) == (("eliza", "user"), ())
 
 
 WRONG = [
@@ -175,126 +162,63 @@ WRONG = [
     ("permissions", "ALLOW"),
     ("mcp_servers", [1]),
     ("cwd", "x" * 5_000),
+    ("local_url", "x" * 1_000_000),
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), WRONG)
-def test_change_to_an_invalid_value_is_rejected(folder: Path, name: str, value: Any) -> None:
-    """Creates no file."""
-    with pytest.raises(UsageError):
-        change_setting(name, value)
-    assert [*folder.iterdir()] == []
+@pytest.mark.parametrize(("name", "wrong"), WRONG, ids=range(len(WRONG)))
+def test_change_to_an_invalid_value_is_rejected(folder: Path, name: str, wrong: Any) -> None:
+    """It creates no file; the error for a text that is too long has its length."""
+    why = "It has 1,000,000 characters; a setting takes 4,000" if name == "local_url" else ""
+    with pytest.raises(UsageError) as refused:
+        agentnb.settings().set(name, wrong)
+    assert why in str(refused.value)
+    assert not (folder / "settings.toml").exists()
 
 
 def test_change_of_a_policy_setting_keeps_the_rules(folder: Path) -> None:
     """The file is checked as a policy."""
     path = written(folder, '# mine\n[[rule]]\naction = "deny" # yes\n', "policy.toml")
-    change_setting("headless", "allow")
-    change_setting("cell_review", "after")
+    agentnb.settings().set("headless", "allow")
+    agentnb.settings().set("cell_review", "after")
     assert path.read_text("utf-8").endswith('# mine\n[[rule]]\naction = "deny" # yes\n')
-    assert (PolicyFiles().user.headless, PolicyFiles().user.cell_review) == ("allow", "after")
-    change_setting("cell_review", "policy")
-    assert PolicyFiles().user.cell_review is None
-
-
-def test_forget_removes_only_the_rule_that_was_shown(folder: Path) -> None:
-    """Comments of other rules stay; if the file has another rule at that number, nothing is removed."""
-    text = '[[rule]]\naction = "deny"\ncommand = "a"\n\n# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
-    path = written(folder, text, "policy.toml")
-    with pytest.raises(PolicyError, match="is no longer 'deny b'"):
-        PolicyFiles().forget(1, "deny b")
-    PolicyFiles().forget(1, "deny a")
-    assert path.read_text("utf-8") == '# the second\n[[rule]]\naction = "ask"\ncommand = "b"\n'
-
-
-VALUES = st.one_of(st.booleans(), st.integers(0, 9), st.text(max_size=9), st.lists(st.text(max_size=4), max_size=3))
-TOPS = ["# a comment", "", 'a = "x" # behind', "  b = [ # first\n  1,\n]", "c = '''\na = 2\n[d]\n'''", '"a b" = 1']
-TABLES = ["[t]\na = 1", "[[rule]]\na = 1", "# above\n[u.v]\n# inside\na = [\n[1]]", "[w]\nab = {a = 1} # }"]
-TEXTS = st.tuples(
-    st.lists(st.sampled_from(TOPS), max_size=4, unique=True), st.lists(st.sampled_from(TABLES), max_size=3, unique=True)
-).map(lambda parts: "\n".join([*parts[0], *parts[1]]))
-
-
-@settings(max_examples=50)
-@given(text=TEXTS, key=st.sampled_from(["a", "b", "c", "ab", "new"]), value=VALUES)
-def test_setting_and_removing_a_key_keeps_everything_else(text: str, key: str, value: Any) -> None:
-    """All comments and other values stay, wherever the key was."""
-    before = parsed(text)
-    after = with_key(text, key, value)
-    assert parsed(after) == {**before, key: value}
-    assert after.count("#") >= text.count("# a comment") + text.count("# above") + text.count("# inside")
-    gone = without_key(after, key)
-    assert parsed(gone) == {name: each for name, each in before.items() if name != key}
-
-
-@settings(max_examples=30)
-@given(heads=st.lists(st.sampled_from(["a = 1", "a = 2\n# own\nb = '[[rule]]'", "c = '''\n[[rule]]\n'''"]), max_size=4))
-def test_removing_an_entry_keeps_the_others(heads: list[str]) -> None:
-    """Even if their strings look like entries."""
-    text = "top = 1\n" + "\n".join(f"# of {at}\n[[rule]]\n{head}\n" for at, head in enumerate(heads))
-    for number in range(1, len(heads) + 1):
-        left = parsed(without_entry(text, "rule", number))
-        assert left.get("rule", []) == [parsed(head) for at, head in enumerate(heads, 1) if at != number]
+    assert (value("headless"), value("cell_review")) == (("allow", "user"), ("after", "user"))
+    agentnb.settings().set("cell_review", "policy")
+    assert value("cell_review")[1] == "default"
 
 
 def test_settings_and_policy_files_are_always_sensitive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writing one always asks, even if the session allows everything; inside and outside the workspace."""
+    """Writing one always asks, even if everything is allowed; inside and outside the workspace."""
     monkeypatch.setenv("IPYTHONDIR", "/srv/[odd]")
+    agentnb.settings().set("permissions", "allow")
     names = ["settings.toml", "policy.toml", "local.toml", "agents/claude.toml"]
     files = [*(str(folder / name) for name in names), "/srv/[odd]/profile_default/ipython_config.py"]
     files += [f"{Path.cwd()}/.agentnb/settings.toml", "/home/ada/.jupyter/agentnb/settings.toml"]
-    for root in ("/", "/other", str(folder.parent)):
-        situation = Situation(agent="a", mode="allow", root=PurePosixPath(root), trusted=True)
-        decisions = [judge(PolicyRequest(kind="write", title="x", path=each), situation) for each in files]
-        assert [each.outcome for each in decisions] == ["ask"] * len(files)
+    for root in ("/", "/usr", str(folder.parent)):
+        monkeypatch.chdir(root)
+        answers = [agentnb.settings().what_if(path=each, tool="edit") for each in files]
+        assert [each for each in answers if not each.startswith("You'd be asked")] == []
         if root == "/":
-            assert {each.floor for each in decisions} == {"sensitive"}
+            assert [each for each in answers if "sensitive" not in each] == []
 
 
-def test_is_wider_recognizes_changes_that_allow_more() -> None:
-    """A step up an order and a new folder; never a step down, an address or an agent."""
-    for which in SETTINGS.values():
-        for at, low in enumerate(which.order):
-            for high in which.order[at + 1 :]:
-                assert (is_wider(which, low, high), is_wider(which, high, low)) == (True, False), which.name
-    assert is_wider(SETTINGS["cwd"], "", "/")
-    assert not is_wider(SETTINGS["cwd"], "/", "")
-    for name in ("agent", "local_url", "local_key_variable", "warm", "language_server"):
-        assert not is_wider(SETTINGS[name], "a", "b"), name
-
-
-def test_first_screen_lists_existing_settings_and_grants() -> None:
-    """At most thirteen, each of which exists."""
-    assert [name for name in FIRST if name not in SETTINGS] == ["grants"]
-    assert len(set(FIRST)) == len(FIRST) <= 13
-
-
-def test_too_long_text_is_rejected_with_its_length() -> None:
-    """Not with *It is a text on one line*."""
-    with pytest.raises(UsageError, match="It has 1,000,000 characters; a setting takes 4,000"):
-        SETTINGS["local_url"].check("x" * 1_000_000)
-
-
-def test_settings_command_shows_changes_and_resets_settings(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_settings_command_shows_changes_and_resets_settings(folder: Path) -> None:
     """Values are typed as text; keys of MCP servers stay hidden."""
     written(folder, 'mcp_servers = { db = { command = "x", env = { KEY = "secret-1" } } }\n')
-    assert cli.main(["settings", "kernel_tools", "on"]) == 0
-    assert cli.main(["settings", "--json"]) == 0
-    out = capfd.readouterr().out
-    rows = {row["name"]: row for row in json.loads(out[out.index("[") :])}
+    assert run_here("settings", "kernel_tools", "on").returncode == 0
+    out = run_here("settings", "--json").stdout
+    rows = {row["name"]: row for row in json.loads(out)}
     assert (rows["kernel_tools"]["value"], rows["kernel_tools"]["source"]) == (True, "user")
     assert rows["mcp_servers"]["value"] == ["db"]
     assert "secret-1" not in out
-    assert cli.main(["settings", "--reset", "kernel_tools"]) == 0
-    assert cli.main(["settings", "--what-if", "rm -rf /"]) == 0
-    assert "You'd be asked: it deletes a whole home" in capfd.readouterr().out
-    assert cli.main(["settings", "permissions", "deny"]) == 0
-    assert cli.main(["settings", "--what-if", "git push"]) == 0
-    assert capfd.readouterr().out.splitlines()[1:] == [
+    assert run_here("settings", "--reset", "kernel_tools").returncode == 0
+    assert "You'd be asked: it deletes a whole home" in run_here("settings", "--what-if", "rm -rf /").stdout
+    assert run_here("settings", "permissions", "deny").returncode == 0
+    assert run_here("settings", "--what-if", "git push").stdout.splitlines() == [
         'It would be denied: this session has permissions="deny". Sends commits to another machine.'
     ]
-    assert cli.main(["settings", "permissions", "yes"]) == 1
-    assert "It must be one of 'ask', 'allow', 'deny'." in capfd.readouterr().err
+    refused = run_here("settings", "permissions", "yes")
+    assert (refused.returncode, "It must be one of 'ask', 'allow', 'deny'." in refused.stderr) == (1, True)
     assert "kernel_tools" not in (folder / "settings.toml").read_text("utf-8")
 
 
@@ -303,7 +227,7 @@ def test_change_fails_when_the_settings_folder_cannot_be_made(tmp_path: Path, mo
     (tmp_path / "taken").write_text("x", encoding="utf-8")
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", os.fspath(tmp_path / "taken"))
     with pytest.raises(SettingsError, match="was not changed"):
-        change_setting("agent", "b")
+        agentnb.settings().set("timeout", 5)
 
 
 WRONG_VARIABLES = {

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentnb import cli
-from agentnb.agent.catalog import find, known
-from agentnb.agent.confinement import way_here
-from agentnb.checkup.files import examine_site, problems
-from agentnb.configuration.sources import read_settings
-from agentnb.configuration.write import change_setting
+import agentnb
 from agentnb.errors import PolicyError
-from agentnb.log.location import log_location
-from agentnb.policy.store import PolicyFiles
-from agentnb.site_policy import LARGEST, read_file, site_files, site_policy
 from tests.other_users import open_to_all, reaching
+from tests.unit.command_line import run_here
 from tests.unit.conftest import Site
-from tests.unit.forked import run_agentnb
+from tests.unit.forked import run_agentnb, run_script
+
+UNCONFINED = "agents must be confined, but cannot be confined here, so they do not start"
+
+
+def complaints(path: Path) -> list[str]:
+    """Returns what is wrong with a policy file, without what this machine cannot do."""
+    lines = run_here("site-policy", "check", str(path)).stderr.splitlines()
+    return [line for line in lines if UNCONFINED not in line]
+
+
+def settings() -> dict[str, Any]:
+    return {row.name: row for row in agentnb.settings()}
+
+
+def agents() -> list[str]:
+    return [row.name for row in agentnb.agents()]
 
 
 def test_site_files_are_in_jupyter_folders_but_not_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,18 +41,18 @@ def test_site_files_are_in_jupyter_folders_but_not_the_users(tmp_path: Path, mon
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", os.pathsep.join(["/opt/conf", str(tmp_path)]))
     monkeypatch.delenv("AGENTNB_CONFIG_DIR", raising=False)
     fixed = [Path(sys.prefix, "etc/jupyter"), Path("/usr/local/etc/jupyter"), Path("/etc/jupyter")]
-    assert site_files() == tuple(each / "agentnb/policy.toml" for each in (Path("/opt/conf"), *fixed))
+    files = ", ".join(f"{each}/agentnb/policy.toml" for each in (Path("/opt/conf"), *fixed))
+    assert run_here("site-policy").stdout == f"No policy: {files}.\n"
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", "/etc/jupyter/agentnb")
-    assert Path("/etc/jupyter/agentnb/policy.toml") in site_files()
+    assert "/etc/jupyter/agentnb/policy.toml" in run_here("site-policy").stdout
 
 
-def test_site_policy_command_shows_each_entry_with_its_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_site_policy_command_shows_each_entry_with_its_line(site: Site) -> None:
     path = site(WHOLE)
-    is_able = way_here()[0] is not None
-    wrong = f"{path}: agents must be confined, but cannot be confined here, so they do not start"
-    assert [each.partition(": no")[0] for each in problems(path)] == ([] if is_able else [wrong])
-    assert cli.main(["site-policy"]) == (0 if is_able else 1)
-    output = capsys.readouterr().out
+    assert complaints(path) == []
+    done = run_here("site-policy")
+    assert done.returncode == (UNCONFINED in done.stdout + done.stderr)
+    output = done.stdout
     for each in (
         "Message: Ask platform@example.org.",
         "Only these agents are allowed: eliza, /opt/agents/* (line 8).",
@@ -54,7 +63,6 @@ def test_site_policy_command_shows_each_entry_with_its_line(site: Site, capsys: 
         "Rule: deny git push *.",
     ):
         assert f"{path}: {each}" in output
-    assert examine_site().state == ("ready" if is_able else "broken")
 
 
 WHOLE = """freedom_at_most = "edit"
@@ -97,50 +105,41 @@ BROKEN = [
     ("fredom_at_most = 'ask'\n", ["line 1: 'fredom_at_most' is not known. Did you mean 'freedom_at_most'?"]),
     ('[agents."*"]\nconfine = []\n', ["line 2 in agents.*:"]),
     ('[agents."*"]\nbypass = true\n', ["line 2 in agents.*: 'bypass' holds for one agent."]),
-    ("#" * (LARGEST + 1), [f"a policy file can have {LARGEST:,}"]),
+    ("#" * 2_000_000, ["a policy file can have "]),
 ]
 
 
 @pytest.mark.parametrize(("text", "messages"), BROKEN, ids=range(len(BROKEN)))
-def test_invalid_site_policy_is_reported_with_its_place(
-    site: Site, text: str, messages: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_site_policy_is_reported_with_its_place(site: Site, text: str, messages: list[str]) -> None:
     path = site(text)
-    assert cli.main(["site-policy", "check", str(path)]) == 1
-    wrong = capsys.readouterr().err
-    for each in (str(path), *messages):
-        assert each in wrong
-    assert examine_site().state == "broken"
-    assert "no agent starts" in wrong or "Nothing is allowed" in wrong
+    done = run_here("site-policy", "check", str(path))
+    assert (done.returncode, [each for each in (str(path), *messages) if each not in done.stderr]) == (1, [])
+    assert "no agent starts" in done.stderr or "Nothing is allowed" in done.stderr
 
 
 def test_broken_site_policy_allows_nothing(site: Site) -> None:
     """No agent, plug-in, server or history, whatever the other files allow."""
     site("[site.agents]\nallow = ['*']\n", "second")
     site("[site]\nserve = 3\n")
-    held = site_policy()
-    assert held.why_not("agents", "eliza") is not None
-    assert held.why_not("plugins", "export") is not None
-    assert log_location({**os.environ}) is None
-    with pytest.raises(PolicyError, match=r"Serving this kernel is switched off: .*line 2 in site: 'serve' is 3\."):
-        held.demand("serve")
     with pytest.raises(PolicyError, match=r"The agent 'eliza' is not allowed here: .*line 2"):
-        find("eliza")
+        agentnb.start("eliza")
+    with pytest.raises(PolicyError, match=r"Serving this kernel is switched off: .*line 2 in site: 'serve' is 3\."):
+        agentnb.serve()
+    assert "export: The plug-in 'export' is not allowed" in run_agentnb("plugins", AGENTNB_PLUGINS="export").stdout
+    assert "LogUnavailable" in run_script("import agentnb; agentnb.storage()").stderr
 
 
 def test_site_policy_path_that_is_not_a_file_allows_nothing(site: Site, tmp_path: Path) -> None:
     """A folder, or a pipe, without waiting for it. A link to nothing counts as no file."""
     path = site("")
-    path.unlink()
-    path.mkdir()
-    assert "is not a file" in str(read_file(path))
-    path.rmdir()
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(path)
-        assert "is not a file" in str(read_file(path))
-        path.unlink()
+    for make, remove in ((Path.mkdir, Path.rmdir), (os.mkfifo, Path.unlink)):
+        path.unlink(missing_ok=True)
+        make(path)
+        with pytest.raises(PolicyError, match="is not a file"):
+            agentnb.start("eliza")
+        remove(path)
     path.symlink_to(tmp_path / "nothing")
-    assert site_policy().files == ()
+    agentnb.start("eliza", cwd=tmp_path).close()
 
 
 AS_A_USER = """
@@ -190,7 +189,7 @@ def test_site_policy_reports_wrong_file_permissions(open_folder: Path, monkeypat
     assert f"You can change {path} yourself" in as_user()[1]
 
 
-def test_tighter_of_two_site_files_wins_and_both_are_named(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tighter_of_two_site_files_wins_and_both_are_named(site: Site) -> None:
     one = site(
         'freedom_at_most = "edit"\nagents.eliza.confine = true\n'
         '[site.agents]\nallow = ["eliza", "local"]\n[site.settings]\nlog_days = 90\n'
@@ -200,11 +199,9 @@ def test_tighter_of_two_site_files_wins_and_both_are_named(site: Site, capsys: p
         '[site.agents]\ndeny = ["local"]\n[site.settings]\nlog_days = 30\n',
         "second",
     )
-    assert PolicyFiles().site.freedom_at_most == "ask"
-    assert [spec.name for spec in known()] == ["eliza"]
-    assert read_settings()["log_days"].value == 30
-    cli.main(["site-policy", "check", str(one)])
-    errors = capsys.readouterr().err
+    assert list(settings()["freedom"].choices) == ["ask"]
+    assert (agents(), settings()["log_days"].value) == (["eliza"], 30)
+    errors = "\n".join(complaints(one))
     assert f"freedom_at_most is 'edit' in {one} and 'ask' in {two}: 'ask' holds." in errors
     assert f"confine of eliza is True in {one} and ('x.org',) in {two}: ('x.org',) holds." in errors
     assert f"log_days is 90 in {one}, line 6 and 30 in {two}, line 6: 30 holds." in errors
@@ -215,7 +212,7 @@ def test_contradictions_in_a_site_file_are_reported_with_lines(site: Site) -> No
     path = site(
         '[site.agents]\nallow = ["claude", "eliza"]\ndeny = [\n  "cl*",\n  "codx",\n]\n[[rule]]\naction = "allow"\n'
     )
-    text = "\n".join(problems(path))
+    text = "\n".join(complaints(path))
     assert f"{path}, line 2: the agent 'claude' is allowed, and line 4 denies it ('cl*'): it is denied." in text
     assert f"{path}, line 5: agentnb knows no agent 'codx'. Did you mean 'codex'?" in text
     assert "loosens the policy" in text
@@ -228,9 +225,9 @@ def test_site_allows_custom_agents_only_by_their_command(site: Site) -> None:
     own.mkdir(parents=True)
     (own / "eliza.toml").write_text('name = "eliza"\ntitle = "Not she"\ncommand = ["/tmp/evil"]\n')
     (own / "good.toml").write_text('name = "good"\ntitle = "Good"\ncommand = ["/opt/good", "acp"]\n')
-    assert [spec.name for spec in known()] == ["good"]
+    assert agents() == ["good"]
     with pytest.raises(PolicyError, match=r"The agent 'eliza' is not allowed here: set by your administrator"):
-        find("eliza")
+        agentnb.start("eliza")
 
 
 def test_locked_setting_overrides_file_and_variable(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,29 +236,26 @@ def test_locked_setting_overrides_file_and_variable(site: Site, monkeypatch: pyt
     Path(os.environ["AGENTNB_CONFIG_DIR"], "local.toml").write_text("url = 'http://mine'\n")
     monkeypatch.setenv("AGENTNB_LOCAL_URL", "http://other")
     monkeypatch.setenv("AGENTNB_LOG_DAYS", "0")
-    now = read_settings()
-    assert (now["local_url"].value, now["local_url"].source, now["local_url"].where) == (
-        "http://models:1",
-        "site",
-        str(path),
-    )
+    now = settings()
+    url = now["local_url"]
+    assert (url.value, url.source, url.where) == ("http://models:1", "site", str(path))
     assert now["log_days"].value == 7
     wanted = rf"local_url is 'http://models:1': set by your administrator \({path}, line 2\)"
     with pytest.raises(PolicyError, match=wanted):
-        change_setting("local_url", "http://mine")
-    change_setting("local_url", None)  # the user's own value can be removed
+        agentnb.settings().set("local_url", "http://mine")
+    agentnb.settings().reset("local_url")  # the user's own value can be removed
 
 
 def test_site_limit_rejects_wider_settings(site: Site) -> None:
     """The user may choose a tighter value; a wider one is refused."""
     site('freedom_at_most = "edit"\n[agents."*"]\nconfine = true\n')
-    change_setting("freedom", "ask")
-    assert read_settings()["freedom"].source == "user"
+    agentnb.settings().set("freedom", "ask")
+    assert settings()["freedom"].source == "user"
     for name, value in (("freedom", "auto"), ("confine", "off"), ("permissions", "allow"), ("headless", "allow")):
         with pytest.raises(PolicyError, match=f"{name} is at most .*: set by your administrator"):
-            change_setting(name, value)
-    assert list(read_settings()["freedom"].choices) == ["ask", "edit"]
-    assert read_settings()["confine"].value == "on"
+            agentnb.settings().set(name, value)
+    assert list(settings()["freedom"].choices) == ["ask", "edit"]
+    assert settings()["confine"].value == "on"
 
 
 def test_plugin_denied_by_the_site_is_not_loaded(site: Site) -> None:
@@ -272,17 +266,18 @@ def test_plugin_denied_by_the_site_is_not_loaded(site: Site) -> None:
     assert "exporters" not in done.stdout
 
 
-def test_site_table_in_a_user_file_is_rejected(tmp_path: Path) -> None:
+def test_site_table_in_a_user_file_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     (tmp_path / "policy.toml").write_text("[site.agents]\nallow = ['*']\n")
-    problem = PolicyFiles(tmp_path / "policy.toml").user.problem
-    assert "[site] is for the administrator" in str(problem)
+    with pytest.raises(PolicyError, match=r"\[site\] is for the administrator"):
+        agentnb.settings().add_rule("deny", command="x")
 
 
 def test_site_policy_is_read_again_when_it_changes(site: Site) -> None:
     path = site("")
-    assert site_policy().why_not("agents", "eliza") is None
+    agentnb.start("eliza", cwd=path.parent).close()
     site('[site.agents]\ndeny = ["eliza"]\n')
-    assert site_policy().why_not("agents", "eliza") == (
-        f"The agent 'eliza' is not allowed here: set by your administrator ({path}, line 2)."
-    )
-    assert stat.S_ISREG(path.stat().st_mode)
+    with pytest.raises(PolicyError) as refused:
+        agentnb.start("eliza", cwd=path.parent)
+    why = f"The agent 'eliza' is not allowed here: set by your administrator ({path}, line 2)."
+    assert str(refused.value) == why

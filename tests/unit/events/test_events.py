@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,10 +13,10 @@ import pytest
 
 from agentnb import Session
 from agentnb.errors import UsageError
-from agentnb.events.kinds import AGENT_DIED, CASSETTE_MISMATCHED, TURN_QUEUED, TURN_STARTED
 from agentnb.testing import Events, events
 from tests.conftest import ROOT
 from tests.unit.api.conftest import PATIENCE, start
+from tests.unit.forked import run_script
 
 __all__ = ["start"]  # a fixture
 Start = Callable[..., Session]
@@ -52,76 +50,60 @@ def own() -> Iterator[Kept]:
     logger.setLevel(logging.NOTSET)
 
 
-def test_handler_receives_events_at_its_log_level(own: Kept) -> None:
-    """With the data as attributes and as text."""
-    TURN_STARTED.tell(tab="tab", turn="t0")
-    assert own.records == []
+def test_handler_receives_events_at_its_log_level(own: Kept, start: Start) -> None:
+    """With the data as attributes and as text; collecting events changes no level."""
+    session = start()
+    with events("turn") as heard:
+        session.prompt("/say x").wait(PATIENCE)
+    assert (heard.names[0], own.records) == ("turn.started", [])
     logging.getLogger("agentnb.events").setLevel(logging.INFO)
-    TURN_STARTED.tell(tab="tab", turn="t1")
-    (record,) = own.records
-    assert (record.name, record.getMessage()) == ("agentnb.events.turn", "turn.started tab=tab turn=t1")
-    assert (record.__dict__["category"], record.__dict__["event"]) == ("turn", "turn.started")
-    assert record.__dict__["data"] == {"tab": "tab", "turn": "t1"}
+    turn = session.prompt("/say y").wait(PATIENCE)
+    record = next(each for each in own.records if each.__dict__["event"] == "turn.started")
+    data = {"tab": session.tab_id, "turn": turn.id}
+    assert (record.name, record.getMessage()) == (
+        "agentnb.events.turn",
+        f"turn.started tab={session.tab_id} turn={turn.id}",
+    )
+    assert (record.__dict__["category"], record.__dict__["data"]) == ("turn", data)
 
 
-def test_collecting_events_changes_no_log_level(own: Kept, heard: Events) -> None:
-    TURN_STARTED.tell(tab="tab", turn="t1")
-    assert (heard.names, own.records) == (["turn.started"], [])
+CRASH = "import agentnb; agentnb.start().prompt('/crash').wait(60, check=False)"
 
 
-def test_events_print_nothing_without_a_handler() -> None:
+def test_events_print_nothing_without_a_handler(tmp_path: Path) -> None:
     """Not even the warning that Python prints without a handler."""
-    code = "from agentnb.events.kinds import AGENT_DIED; AGENT_DIED.tell(agent='x', pid=1, error='gone')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    done = run_script(CRASH, cwd=tmp_path)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
-def test_events_hide_credentials(heard: Events, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its form or by an environment variable's value, at any depth."""
+def test_events_have_prompts_only_on_request_and_no_credentials(
+    heard: Events, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only that collector gets text; credentials are known by their form or by a variable's value."""
     monkeypatch.setenv("DB_PASSWORD", "open sesame")
-    AGENT_DIED.tell(agent="x", pid=1, error=f"the key {KEY} and open sesame are wrong")
-    CASSETTE_MISMATCHED.tell(path="p", error=[{"deep": f"say {KEY}"}])
-    assert KEY not in str([event.data for event in heard])
-    assert "open sesame" not in str([event.data for event in heard])
-    assert heard.of("agent.died")[0].data["error"] == "the key *** and *** are wrong"
-
-
-def test_events_contain_prompt_text_only_on_request(heard: Events) -> None:
-    """Only for that collector."""
     with events(text=True) as curious:
-        TURN_QUEUED.tell(tab="tab", turn="t1", _text="my secret plan")
-    assert [event.data.get("text") for event in (*heard, *curious)] == [None, "my secret plan"]
+        start().prompt(f"/say {KEY} and open sesame").wait(PATIENCE)
+    (started,) = curious.of("turn.started")
+    assert started.data["text"] == "/say *** and ***"
+    assert "/say" not in str([event.data for event in heard])
+    assert not {KEY, "open sesame"} & {word for event in curious for word in map(str, event.data.values())}
 
 
-def test_events_are_filtered_by_category_name_and_data(heard: Events) -> None:
+def test_events_are_filtered_and_awaited(heard: Events, start: Start) -> None:
+    """By category, name and data; also if it has already happened; by count; not for another event."""
+    session = start()
     with events("agent") as agents, events(name="turn.started") as starts:
-        TURN_QUEUED.tell(tab="a", turn="t1")
-        TURN_STARTED.tell(tab="a", turn="t2")
-        AGENT_DIED.tell(agent="x", pid=1, error="gone")
-    assert (agents.names, starts.names) == (["agent.died"], ["turn.started"])
-    assert [event.name for event in heard.of(tab="a", turn="t2")] == ["turn.started"]
-    assert [event.name for event in heard.of(category="turn")] == ["turn.queued", "turn.started"]
-    TURN_STARTED.tell(tab="a", turn="t3")
-    assert (len(starts), len(heard)) == (1, 4)
-
-
-def test_wait_for_returns_the_matching_event(heard: Events) -> None:
-    """From another thread; at once if it has already happened; by count; not for another event."""
-    begun = threading.Event()
-
-    def tell() -> None:
-        begun.wait()
-        for number in range(3):
-            TURN_STARTED.tell(tab="a", turn=f"t{number}")
-
-    thread = threading.Thread(target=tell)
-    thread.start()
-    begun.set()
-    assert heard.wait_for("turn.started", turn="t1", timeout=PATIENCE).data["turn"] == "t1"
-    assert heard.wait_for("turn.started", count=3, timeout=PATIENCE).data["turn"] == "t2"
-    thread.join()
-    assert heard.wait_for("turn.started", timeout=0).data["turn"] == "t0"
-    with pytest.raises(TimeoutError, match=r"turn\.started .*t9.* did not happen 1 times in 0 s\.(.|\n)*t2"):
+        session.prompt("/say a").wait(PATIENCE)
+        turn = session.prompt("/say b").wait(PATIENCE)
+    assert agents.names == ["agent.spawned", "agent.initialized"]
+    assert next(iter(heard.of(tab=session.tab_id, turn=turn.id))).name == "turn.started"
+    assert {event.category for event in heard.of(category="turn")} == {"turn"}
+    later = session.prompt("/say c")
+    assert heard.wait_for("turn.ended", turn=later.id, timeout=PATIENCE).data["turn"] == later.id
+    assert heard.wait_for("turn.started", count=3, timeout=PATIENCE).data["turn"] == later.id
+    assert heard.wait_for("turn.started", turn=turn.id, timeout=0).data["turn"] == turn.id
+    assert (len(starts), len(heard.of("turn.started"))) == (2, 3)
+    with pytest.raises(TimeoutError, match=rf"turn\.started .*t9.* did not happen 1 times in 0 s\.(.|\n)*{later.id}"):
         heard.wait_for("turn.started", turn="t9", timeout=0)
 
 
@@ -159,10 +141,11 @@ def test_session_reports_each_lifecycle_event(heard: Events, start: Start) -> No
     assert heard.wait_for("process.ended", pid=pids[0], timeout=PATIENCE).data["status"] == 3
 
 
-def test_permission_event_names_who_decided(heard: Events, start: Start) -> None:
+def test_permission_event_names_who_decided(agentnb_events: Events, start: Start) -> None:
+    """With the fixture that every pytest has where agentnb is installed."""
     start(permissions="allow").prompt("/ask edit").wait(PATIENCE)
     start().prompt("/ask edit").wait(PATIENCE)
-    decided = [(event.data["outcome"], event.data["by"]) for event in heard.of("policy.decided")]
+    decided = [(event.data["outcome"], event.data["by"]) for event in agentnb_events.of("policy.decided")]
     assert decided == [("allow", "mode"), ("deny", "nobody")]
 
 
@@ -174,25 +157,21 @@ session.close()
 """
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "with events('turn') as heard: print(heard.names, heard.of('turn.ended'))",
-        "with events(name='turn.ended') as heard: print(heard.names, heard.of(category='agent'))",
-    ],
-)
-def test_event_names_are_known_without_other_imports(code: str) -> None:
+def test_event_names_are_known_without_other_imports() -> None:
     """Collecting imports the kinds of events."""
-    command = [sys.executable, "-c", f"from agentnb.testing import events\n{code}"]
+    code = """
+from agentnb.testing import events
+with events("turn") as heard, events(name="turn.ended") as ended:
+    print(heard.names, heard.of("turn.ended"), ended.names, ended.of(category="agent"))
+"""
+    command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert (done.stdout, done.stderr) == ("[] []\n", "")
+    assert (done.stdout, done.stderr) == ("[] [] [] []\n", "")
 
 
 def written(folder: Path, path: Path, **more: str) -> None:
     """Runs WRITES, without output, with a file for events at *path*."""
-    env = {**os.environ, "AGENTNB_EVENTS": str(path), "PYTHONPATH": str(ROOT), **more}
-    command = [sys.executable, "-c", WRITES]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    done = run_script(WRITES, cwd=folder, AGENTNB_EVENTS=str(path), **more)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -213,12 +192,6 @@ def test_events_file_has_one_json_line_per_event(tmp_path: Path, more: dict[str,
 def test_unwritable_events_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     written(tmp_path, tmp_path / "file/events.jsonl")
-
-
-def test_pytest_fixture_collects_events(agentnb_events: Events, start: Start) -> None:
-    """`agentnb_events` exists in every pytest with agentnb installed."""
-    start().prompt("/say x")
-    assert agentnb_events.wait_for("turn.ended", timeout=PATIENCE).data["state"] == "complete"
 
 
 def test_failing_log_handler_does_not_stop_turns(start: Start, caplog: pytest.LogCaptureFixture) -> None:

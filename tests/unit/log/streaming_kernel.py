@@ -8,8 +8,7 @@ from pathlib import Path
 from agentnb.agent.catalog import find
 from agentnb.host import Host
 from agentnb.state import ChatDelta, ChatResponsePart, ChatTurnStarted, MarkdownResponsePart, Message, MessageOrigin
-
-TAB = "11111111-2222-4333-8444-555555555555"
+from tests.unit.log.kernel import TAB
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""Reads a log that agentnb 0.2 wrote (``tests/cases/logs/0.2.db``) without loss."""
+"""The inside: a log that agentnb 0.2 wrote (``tests/cases/logs/0.2.db``) is read without loss.
+
+A session that is opened from it has changed already: its open question is closed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def store(tmp_path: Path) -> LogStore:
     return LogStore(tmp_path / "sessions.db", "host", lambda _error: None)
 
 
-def test_turns_of_0_2_have_their_state_and_duration(store: LogStore) -> None:
+def test_session_of_0_2_has_its_turns_and_settings(store: LogStore) -> None:
     """From a snapshot with finished turns, and from later entries."""
     stored = store.load(ELIZA)
     turns = stored.chat.turns
@@ -53,11 +56,7 @@ def test_turns_of_0_2_have_their_state_and_duration(store: LogStore) -> None:
     assert [type(call) for call in calls] == [ToolCallCompletedState]
     assert [type(part) for part in turns[1].response_parts] == [ErrorResponsePart]
     assert [terminal.output for terminal in stored.chat.terminals or ()] == ["hello\n"]
-
-
-def test_a_session_of_0_2_has_its_title_folder_and_settings(store: LogStore) -> None:
-    """Version 0.2 kept its metadata in a summary."""
-    session = store.load(ELIZA).session
+    session = stored.session  # version 0.2 kept its metadata in a summary
     assert (session.provider, session.title, session.lifecycle) == ("eliza", "A log of 0.2", "ready")
     assert session.working_directories == ("file:///tmp/example",)
     assert session.config is not None
@@ -73,8 +72,5 @@ def test_questions_of_0_2_keep_their_place(store: LogStore) -> None:
     assert chat.active_turn is not None
     assert isinstance(chat.active_turn.response_parts[-1], InputRequestResponsePart)
     assert chat.status & SessionStatus.INPUT_NEEDED == SessionStatus.INPUT_NEEDED
-
-
-def test_log_of_0_2_has_no_unknown_parts(store: LogStore) -> None:
     parts = [part for uri in (ELIZA, ASKS) for turn in store.load(uri).chat.turns for part in turn.response_parts]
     assert not [part for part in parts if isinstance(part, UnknownResponsePart)]

@@ -1,4 +1,4 @@
-"""The search index finds the same as reading the whole log, after any change or damage."""
+"""The inside: the search index finds the same as reading the whole log, after any change or damage."""
 
 from __future__ import annotations
 
@@ -91,23 +91,19 @@ def test_search_finds_the_same_as_reading_every_text(
 
 
 def test_hits_show_the_place_of_the_text(log: Log) -> None:
-    """With the original spelling, and some text around it on one line."""
+    """With the original spelling, and some text around it on one line; the latest few.
+
+    A title that has the text is no hit.
+    """
     log.say("a", [("one", "x" * 100 + "\nthe Straße\nends" + "y" * 100), ("STRASSE?", "no")])
     hits = log.store.find("strasse").hits["a"]
     assert [(hit.number, hit.where, hit.text) for hit in hits] == [(1, "prompt", "STRASSE"), (0, "answer", "Straße")]
     assert str(hits[1]) == "…" + "x" * (AROUND - 5) + " the Straße ends" + "y" * (AROUND - 5) + "…"
-
-
-def test_conversation_shows_its_few_latest_hits(log: Log) -> None:
-    """A frequent word must not fill the list."""
-    log.say("a", [("the word", "the word")] * 20)
-    assert [hit.number for hit in log.store.find("word").hits["a"]] == [19, 19, 18][:HITS]
-
-
-def test_conversation_found_by_title_has_no_hits(log: Log) -> None:
-    log.say("a", [("one", "two")], title="Residuals")
+    log.say("b", [("one", "two")], title="Residuals")
+    log.say("c", [("the word", "the word")] * 20)
+    assert [hit.number for hit in log.store.find("word").hits["c"]] == [19, 19, 18][:HITS]
     results = log.store.find("residual")
-    assert ([record.uri for record in results.sessions], results.hits) == (["a"], {})
+    assert ([record.uri for record in results.sessions], results.hits) == (["b"], {})
 
 
 def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
@@ -122,27 +118,26 @@ def test_a_deleted_conversation_leaves_nothing_in_the_index(log: Log) -> None:
     assert b"private" not in log.index.read_bytes()
 
 
-@pytest.mark.parametrize("damage", [b"", b"no database at all, " * 50, None])
-def test_damaged_or_missing_index_is_rebuilt(log: Log, damage: bytes | None) -> None:
-    """It only has data that the log has too."""
+NEWER = "CREATE TABLE places (something TEXT); PRAGMA user_version = 99"
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"no database at all, " * 50, None, NEWER], ids=["empty", "no", "gone", "newer"]
+)
+def test_damaged_or_missing_index_is_rebuilt(log: Log, damage: bytes | str | None) -> None:
+    """It only has data that the log has too; a newer agentnb may have written it."""
     log.say("a", [("residuals", "two")])
     assert log.search("residual")
     for suffix in ("", "-wal", "-shm"):
         log.index.with_name(log.index.name + suffix).unlink(missing_ok=True)
-    if damage is not None:
+    if isinstance(damage, bytes):
         log.index.write_bytes(damage)
+    elif damage is not None:
+        with sqlite3.connect(log.index) as index:
+            index.executescript(damage)
     assert log.search("residual") == {"a"}
     with sqlite3.connect(log.index) as index:
         assert index.execute("SELECT count(*) FROM places").fetchone() == (1,)
-
-
-def test_index_of_another_version_is_rebuilt(log: Log) -> None:
-    """A newer agentnb may have written it."""
-    log.say("a", [("residuals", "two")])
-    with sqlite3.connect(log.index) as index:
-        index.execute("CREATE TABLE places (something TEXT)")
-        index.execute("PRAGMA user_version = 99")
-    assert log.search("residual") == {"a"}
 
 
 def test_search_reads_the_log_when_the_index_is_unwritable(log: Log) -> None:

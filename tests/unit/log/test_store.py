@@ -1,4 +1,4 @@
-"""The durable log survives the end of the process, a bad disk and a damaged file."""
+"""The inside: the durable log survives a kill at any moment, a bad disk, other kernels and a damaged file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,82 +18,25 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from agentnb import __version__
-from agentnb.errors import LogDamaged, LogError, LogUnavailable, UnknownSession
+from agentnb.errors import LogDamaged, LogUnavailable, UnknownSession
 from agentnb.log import database
-from agentnb.log.location import log_location
-from agentnb.log.record import LogBatch, SessionRecord, TurnText
+from agentnb.log.location import BATCHES_NAME
 from agentnb.log.store import LogStore
+from agentnb.plugins.map.records import BatchRows
 from agentnb.state import (
-    Action,
     ChatDelta,
     ChatResponsePart,
-    ChatState,
-    ChatTurnComplete,
     ChatTurnStarted,
-    Envelope,
     MarkdownResponsePart,
     Message,
     MessageOrigin,
-    SessionState,
     SessionTitleChanged,
     encode,
-    reduce_chat,
 )
 from tests.conftest import ROOT
 from tests.thorough import examples
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.log.streaming_kernel import TAB
-
-URI = f"eliza:/{TAB}"
-CHAT = f"{URI}/chat"
-SESSION = SessionState(
-    provider="eliza",
-    title="T",
-    status=1,
-    lifecycle="ready",
-    active_clients=(),
-    chats=(),
-)
-EMPTY = ChatState(resource=CHAT, title="T", status=1, modified_at="", turns=())
-
-
-class Kernel:
-    """A store and a chat that writes every action to it."""
-
-    def __init__(self, path: Path, host_id: str = "host", uri: str = URI, place: str = "") -> None:
-        self.trouble: list[LogError] = []
-        self.store = LogStore(path, host_id, lambda error: self.trouble.append(error) if error is not None else None)
-        self.state, self.index = replace(EMPTY, resource=f"{uri}/chat"), 0
-        self.batch = LogBatch(snapshots={uri: (0, SESSION), f"{uri}/chat": (0, self.state)})
-        self.record = SessionRecord(
-            uri=uri, agent="eliza", title="T", cwd="/w", place=place, host_id=host_id, created_at=1, modified_at=1
-        )
-
-    def does(self, *actions: Action) -> None:
-        for action in actions:
-            self.state, self.index = reduce_chat(self.state, action), self.index + 1
-            self.batch.entries.append(Envelope(channel=f"{self.record.uri}/chat", index=self.index, action=action))
-
-    def turn(self, prompt: str, answer: str, step: int = 1) -> None:
-        """Adds a whole turn with the answer in pieces of *step* characters."""
-        number = len(self.state.turns)
-        message = Message(text=prompt, origin=MessageOrigin(kind="user"))
-        self.does(ChatTurnStarted(turn_id=f"t{number}", message=message))
-        self.does(ChatResponsePart(turn_id=f"t{number}", part=MarkdownResponsePart(id=f"p{number}", content="")))
-        words = [answer[at : at + step] for at in range(0, len(answer), step)]
-        self.does(*(ChatDelta(turn_id=f"t{number}", part_id=f"p{number}", content=word) for word in words))
-        self.does(ChatTurnComplete(turn_id=f"t{number}"))
-        ended = TurnText(uri=self.record.uri, number=number, turn_id=f"t{number}", prompt=prompt, answer=answer)
-        self.batch.turns.append(ended)
-
-    def snapshot(self) -> None:
-        self.batch.snapshots[f"{self.record.uri}/chat"] = (self.index, self.state)
-
-    def writes(self) -> None:
-        self.batch.sessions[self.record.uri] = self.record
-        self.store.write(self.batch)
-        assert self.store.flush(PATIENCE)
-        self.batch = LogBatch()
+from tests.unit.log.kernel import CHAT, URI, Kernel
 
 
 @pytest.fixture
@@ -122,29 +66,7 @@ def test_loaded_session_equals_the_live_state(steps: list[str], tmp_path_factory
             assert encode(kernel.store.load(URI).chat) == encode(kernel.state)
 
 
-def test_forgotten_session_is_gone(path: Path) -> None:
-    kernel = Kernel(path)
-    kernel.turn("Draw.", "Here.")
-    kernel.writes()
-    assert kernel.store.forget(URI)
-    assert kernel.store.sessions() == []
-    with pytest.raises(UnknownSession):
-        kernel.store.load(URI)
-    assert not kernel.store.forget(URI)
-
-
 # --- listing ---
-
-
-@pytest.mark.parametrize(
-    ("search", "count"), [("", 3), ("RESIDUALS", 1), ("straße", 1), ("STRASSE", 1), ("eliza", 3), ("%", 0), ("'", 0)]
-)
-def test_search_finds_words_in_prompts_and_answers_literally(path: Path, search: str, count: int) -> None:
-    for number, words in enumerate(["Plot the residuals.", "Wo ist die Straße?", "Hello"]):
-        kernel = Kernel(path, uri=f"eliza:/{number}")
-        kernel.turn("Please.", words)
-        kernel.writes()
-    assert len(LogStore(path, "host").sessions(search)) == count
 
 
 def test_sessions_are_listed_by_place_and_folder_latest_first(path: Path) -> None:
@@ -163,19 +85,17 @@ def test_sessions_are_listed_by_place_and_folder_latest_first(path: Path) -> Non
     assert store.named("") == []
 
 
-def test_a_session_without_a_turn_is_not_listed(path: Path) -> None:
-    kernel = Kernel(path)
-    kernel.does(SessionTitleChanged(title="x"))
-    kernel.writes()
-    assert kernel.store.sessions() == []
-
-
-def test_a_log_that_was_never_written_is_empty(path: Path) -> None:
+def test_log_without_turns_is_empty(path: Path) -> None:
+    """A log that was never written, and one with a session that has no turn yet."""
     store = LogStore(path, "host")
     assert store.sessions() == []
     with pytest.raises(UnknownSession, match=r"agentnb\.history"):
         store.load(URI)
     assert not path.exists()
+    kernel = Kernel(path)
+    kernel.does(SessionTitleChanged(title="x"))
+    kernel.writes()
+    assert kernel.store.sessions() == []
 
 
 # --- kill -9 ---
@@ -210,24 +130,6 @@ def test_flushed_entries_survive_a_kill(path: Path, lines: int) -> None:
 # --- damage ---
 
 
-def test_invalid_log_file_is_moved_aside_and_replaced(path: Path) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"not a database at all, " * 100)
-    kernel = Kernel(path)
-    kernel.turn("a", "b")
-    kernel.writes()
-    assert len(kernel.trouble) == 1
-    assert isinstance(kernel.trouble[0], LogDamaged)
-    aside = next(path.parent.glob("*.damaged-*"))
-    assert aside.name in str(kernel.trouble[0])
-    assert aside.read_bytes().startswith(b"not a database")
-    fresh = Kernel(path)
-    fresh.turn("a", "b")
-    fresh.writes()
-    assert fresh.trouble == []
-    assert fresh.store.load(URI).chat == fresh.state
-
-
 def test_damaged_log_that_cannot_be_moved_aside_is_reported(tmp_path: Path) -> None:
     path = tmp_path / ("s" * 250)  # near the longest possible name: with "damaged" it is too long
     path.write_bytes(b"not a database at all, " * 100)
@@ -239,20 +141,6 @@ def test_damaged_log_that_cannot_be_moved_aside_is_reported(tmp_path: Path) -> N
     kernel.turn("c", "d")
     kernel.writes()
     assert len(kernel.trouble) == 2  # the writer still runs
-
-
-def test_damage_inside_the_log_is_found_when_it_is_opened(path: Path) -> None:
-    kernel = Kernel(path)
-    for _ in range(50):
-        kernel.turn("why" * 50, "because " * 20)
-    kernel.writes()
-    kernel.store.close()
-    rot(path)
-    again = Kernel(path, "other")
-    again.turn("a", "b")
-    again.writes()
-    assert [type(error) for error in again.trouble] == [LogDamaged]
-    assert list(path.parent.glob("*.damaged-*"))
 
 
 def rot(path: Path) -> None:
@@ -267,7 +155,7 @@ def rot(path: Path) -> None:
 BEFORE = """
 import sys
 from pathlib import Path
-from tests.unit.log.test_store import SESSION, Kernel
+from tests.unit.log.kernel import SESSION, Kernel
 kernel = Kernel(Path(sys.argv[1]), "before", uri="eliza:/before")
 for _ in range(50):
     kernel.turn("why" * 50, "because " * 20)
@@ -329,30 +217,6 @@ def test_session_ends_at_a_damaged_or_missing_entry(path: Path, damage: str) -> 
     assert read.gap == f"What came after entry 4 of {CHAT} is damaged in the log."
 
 
-def test_entries_after_the_damage_stay_out_of_the_session(path: Path) -> None:
-    """These entries follow a lost state, and would be mixed with later turns."""
-    kernel = Kernel(path)
-    for number in range(6):
-        kernel.turn(f"old {number}", "x")
-        kernel.writes()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE entries SET envelope = replace(envelope, 't2', 'tX') WHERE at = 9")
-    later = Kernel(path, "later")
-    read = later.store.load(URI)
-    later.state, later.index = read.chat, read.chat_index
-    assert len(later.state.turns) == 2
-    later.record = replace(later.record, gap=read.gap)
-    later.batch = LogBatch()
-    later.snapshot()
-    later.turn("BRANDNEW", "x")
-    later.writes()
-    again = LogStore(path, "again").load(URI)
-    assert [turn.message.text for turn in again.chat.turns] == ["old 0", "old 1", "BRANDNEW"]
-    assert again.gap == read.gap is not None
-    assert again.record.turns == 3
-    assert LogStore(path, "again").sessions("old 4") == []
-
-
 def test_damaged_snapshot_error_names_the_session(path: Path) -> None:
     kernel = Kernel(path)
     kernel.turn("a", "b")
@@ -366,36 +230,22 @@ def test_damaged_snapshot_error_names_the_session(path: Path) -> None:
 # --- versions ---
 
 
-def test_log_of_a_newer_version_is_not_used(path: Path) -> None:
-    Kernel(path).writes()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"PRAGMA user_version = {len(database.MIGRATIONS) + 1}")
-    newer = Kernel(path)
-    newer.turn("a", "b")
-    newer.writes()
-    assert [type(error) for error in newer.trouble] == [LogUnavailable]
-    assert "newer agentnb" in str(newer.trouble[0])
-    with pytest.raises(LogUnavailable, match="Update agentnb"):
-        newer.store.sessions()
-
-
 @pytest.mark.parametrize(("version", "named"), [("9.1", "agentnb 9.1 or later"), (b"x", "a newer agentnb")])
-def test_error_for_a_newer_log_names_the_agentnb_that_reads_it(path: Path, version: object, named: str) -> None:
-    """The newer agentnb has left a row for this one."""
+def test_log_of_a_newer_agentnb_is_not_used_and_names_it(path: Path, version: object, named: str) -> None:
+    """Each agentnb leaves a row that names the oldest one that reads the log."""
     Kernel(path).writes()
     newer = len(database.MIGRATIONS) + 1
     with closing(sqlite3.connect(path)) as connection, connection:
+        rows = connection.execute("SELECT * FROM readers").fetchall()
         connection.execute("INSERT INTO readers VALUES (?, ?)", (newer, version))
         connection.execute(f"PRAGMA user_version = {newer}")
-    with pytest.raises(LogUnavailable, match=f"It can be read by {named}; this is agentnb {__version__}"):
-        database.connect(path)
-
-
-def test_the_log_names_the_oldest_agentnb_that_reads_it(path: Path) -> None:
-    Kernel(path).writes()
-    with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT * FROM readers").fetchall()
     assert rows == [(len(database.MIGRATIONS), database.OLDEST_READER)]
+    kernel = Kernel(path)
+    kernel.turn("a", "b")
+    kernel.writes()
+    assert [type(error) for error in kernel.trouble] == [LogUnavailable]
+    with pytest.raises(LogUnavailable, match=f"It can be read by {named}; this is agentnb {__version__}.*Update"):
+        kernel.store.sessions()
 
 
 def test_every_old_log_version_is_migrated(path: Path) -> None:
@@ -417,18 +267,10 @@ def test_every_old_log_version_is_migrated(path: Path) -> None:
 # --- a disk that does not take it, several kernels ---
 
 
-def test_unwritable_log_folder_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    kernel = Kernel(tmp_path / "file/sessions.db")
-    kernel.turn("a", "b")
-    kernel.writes()
-    assert "AGENTNB_LOG" in str(kernel.trouble[0])
-
-
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from tests.unit.log.test_store import Kernel
+from tests.unit.log.kernel import Kernel
 kernel = Kernel(Path(sys.argv[1]))
 kernel.turn("a", "b")
 kernel.writes()
@@ -456,7 +298,7 @@ def test_full_disk_is_reported_and_logging_resumes_with_space(path: Path) -> Non
 MANY = """
 import sys
 from pathlib import Path
-from tests.unit.log.test_store import Kernel
+from tests.unit.log.kernel import Kernel
 kernel = Kernel(Path(sys.argv[1]), host_id=sys.argv[2], uri="eliza:/" + sys.argv[2])
 for number in range(40):
     kernel.turn(f"prompt {number}", "answer")
@@ -478,34 +320,44 @@ def test_kernels_that_write_at_once_share_the_log(path: Path) -> None:
     assert sorted((record.uri, record.turns) for record in listed) == [(f"eliza:/k{n}", 40) for n in range(4)]
 
 
-def test_log_is_readable_by_its_owner_only(path: Path) -> None:
-    Kernel(path).writes()
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert path.parent.stat().st_mode & 0o777 == 0o700
+OTHER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT * FROM sqlite_master").fetchall()
+connection.close()
+"""
 
 
-# --- where it lies ---
+def open_log(path: Path) -> None:
+    database.connect(path).close()
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({"AGENTNB_LOG": "off"}, None),
-        ({"AGENTNB_LOG": "/a/logs/"}, "/a/logs/sessions.db"),
-        ({"JUPYTER_DATA_DIR": "/data"}, "/data/agentnb/sessions.db"),
-        ({"HOME": "/h", "XDG_DATA_HOME": "/x"}, "/x/jupyter/agentnb/sessions.db"),
-        ({"HOME": "/h"}, "/h/.local/share/jupyter/agentnb/sessions.db"),
-    ],
-)
-def test_log_location_follows_the_environment(environ: dict[str, str], expected: str | None) -> None:
-    location = log_location(environ)
-    assert (None if location is None else location.as_posix()) == expected
+def open_batches(path: Path) -> None:
+    environ = {"AGENTNB_LOG": str(path.with_name("sessions.db"))}
+    BatchRows(None, "eliza", "{input}", environ).close()
+
+
+@pytest.mark.parametrize(("name", "opened"), [("sessions.db", open_log), (BATCHES_NAME, open_batches)])
+def test_second_connection_keeps_the_write_ahead_log(tmp_path: Path, name: str, opened: Callable[[Path], None]) -> None:
+    """Else another process would delete it as unused, with what is written later; only the owner reads the files."""
+    path = tmp_path / "data" / name
+    opened(path)
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    with closing(sqlite3.connect(path)) as first:
+        first.execute("CREATE TABLE ours (value)")
+        opened(path)
+        subprocess.run([sys.executable, "-c", OTHER, str(path)], check=True)
+        assert path.with_name(f"{name}-wal").exists()
+        with first:
+            first.execute("INSERT INTO ours VALUES (1)")
+        with closing(sqlite3.connect(path)) as third:
+            assert third.execute("SELECT value FROM ours").fetchall() == [(1,)]
 
 
 SMALL_DISK = """
 import sys
 from pathlib import Path
-from tests.unit.log.test_store import Kernel
+from tests.unit.log.kernel import Kernel
 disk = Path(sys.argv[1])
 filling, path = disk / "filling", disk / "sessions.db"
 for spare in range(0, 120_000, 8_192):

@@ -21,6 +21,8 @@ from agentnb.state import (
     TerminalViews,
     UnknownAction,
     UnknownResponsePart,
+    names,
+    to_json,
 )
 from agentnb.state.codec import ACTIONS
 
@@ -183,6 +185,22 @@ OPEN: dict[type, Make] = {
 
 def _drawn(make: Make) -> st.SearchStrategy[Any]:
     return st.integers(0, 2**63).map(lambda number: make(Random(number)))
+
+
+def kinds(channel: str) -> tuple[type[Any], ...]:
+    """Returns the actions of a channel."""
+    return tuple(kind for kind in ACTIONS.values() if kind.channel_kind == channel)
+
+
+def every_struct() -> list[type[msgspec.Struct]]:
+    """Returns each struct class that is not only a base of others."""
+    found = [value for value in vars(names).values() if isinstance(value, type) and issubclass(value, msgspec.Struct)]
+    return [kind for kind in found if not kind.__subclasses__()]
+
+
+def on_the_wire(value: Any) -> bytes:
+    """Returns JSON that is equal if two values are the same on the wire, where ``false`` is not ``0``."""
+    return msgspec.json.encode(to_json(value), order="sorted")
 
 
 def structs(kind: Any) -> st.SearchStrategy[Any]:

@@ -14,8 +14,7 @@ from agentnb.state import decode_action, to_json
 from agentnb.testing import CASE_TIME, run_reducer_case, skip_reason
 from tests.thorough import examples
 from tests.unit.state.ahp_cases import ahp_cases
-from tests.unit.state.strategies import actions
-from tests.unit.state.test_laws import CHANNELS, kinds
+from tests.unit.state.test_laws import CHANNELS, actions_of
 from tests.vitest import needs_node, run_vitest
 
 EXAMPLES = examples(80)
@@ -26,7 +25,7 @@ def write_cases(folder: Path, channel: str) -> None:
     reducer, initial = CHANNELS[channel]
 
     @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
-    @given(st.lists(actions(kinds(channel)), min_size=1, max_size=30))
+    @given(st.lists(actions_of(channel), min_size=1, max_size=30))
     def write(drawn: list[Any]) -> None:
         sequence = [{"time": CASE_TIME, **to_json(action)} for action in drawn]
         expected = reduce(reducer, map(decode_action, sequence), initial)

@@ -30,13 +30,10 @@ WRONG = {
 
 @pytest.mark.parametrize("data", WRONG.values(), ids=list(WRONG))
 def test_malformed_action_is_rejected(data: Any) -> None:
-    with pytest.raises(ProtocolError, match=r"This is not an? "):
+    """The error names a missing field."""
+    why = r"missing required field `content`" if data is WRONG["a missing field"] else ""
+    with pytest.raises(ProtocolError, match=rf"(?s)This is not an? .*{why}"):
         decode_action(data)
-
-
-def test_decode_error_names_the_missing_field() -> None:
-    with pytest.raises(ProtocolError, match=r"missing required field `content`"):
-        decode_action({"type": "chat/delta", "turnId": "t", "partId": "p"})
 
 
 def test_unknown_fields_are_ignored() -> None:
