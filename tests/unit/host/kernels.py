@@ -12,19 +12,28 @@ from typing import Any
 
 import msgspec
 
-from agentnb import Session
+from agentnb import Session, Turn
 from agentnb.agent.catalog import AgentSpec, custom, find
 from agentnb.agent.mcp import mcp_servers
 from agentnb.host import Host
 from agentnb.host.agents.agent_pool import AgentPool, Backoff
 from agentnb.host.conversation import Conversation
 from agentnb.host.history.restore import read_back, recorder_of, restore, spec_of
+from agentnb.host.history.storage import keep_limits
 from agentnb.host.intents import carry_out
+from agentnb.host.permissions.session_policy import HostPolicy
 from agentnb.host.session_options import SessionOptions
-from agentnb.policy.audit import Record
+from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy.store import PolicyFiles
 from agentnb.server.request_table import wire_name
 from agentnb.server.service import Service
-from agentnb.state import ActionOrigin, ChangesetState, Envelope, action_type, reduce_changeset
+from agentnb.state import (
+    ActionOrigin,
+    ChangesetState,
+    Envelope,
+    action_type,
+    reduce_changeset,
+)
 from tests.unit.api.conftest import AGENTS, PATIENCE
 
 CLIENT = ActionOrigin(client_id="page", client_seq=1)
@@ -80,8 +89,7 @@ class Kernel:
         """Dispatches *action* on the session's channel, or the chat's, as a page does."""
         uri = session.chat.resource
         channel = uri if action_type(action).startswith("chat/") else uri.removesuffix("/chat")
-        origin = ActionOrigin(client_id=client, client_seq=1)
-        self.host.loop.call(carry_out, self.host, channel, action, origin)
+        self.host.loop.call(carry_out, self.host, channel, action, ActionOrigin(client_id=client, client_seq=1))
 
     def tell(self, session: Session, action: Any) -> None:
         """Dispatches *action* on the session's channel, as the host does."""
@@ -108,7 +116,8 @@ class Kernel:
 
         async def answer() -> Any:
             result = service.ask("page", wire_name(method), params)
-            return await result if isawaitable(result) else result
+            result = await result if isawaitable(result) else result
+            return msgspec.to_builtins(result) if isinstance(result, msgspec.Struct) else result
 
         return self.host.loop.submit(answer()).result(PATIENCE)
 
@@ -135,13 +144,42 @@ class Kernel:
         """Calls *look* after each change of *session*."""
         self.host.loop.call(hosted(self.host, session).watch, look)
 
+    def pair(self, *, is_busy: bool = False) -> None:
+        """Lets programs use this kernel, which runs no cell meanwhile."""
+        self.be_busy(is_busy=is_busy)
+        self.host.loop.submit(self.host.pairing.start()).result(PATIENCE)
+
+    def be_busy(self, *, is_busy: bool) -> None:
+        """Runs a cell from now on, or none."""
+        self.host.environment.job_queue.is_main_thread_busy = lambda: is_busy
+        if is_busy:
+            self.host.environment.job_queue.schedule = lambda _call: None
+
+    def unpair(self) -> None:
+        self.host.loop.call(self.host.pairing.stop)
+
     # --- what it tells ---
+
+    def session_of_program(self) -> Session:
+        """Returns the conversation of the program that connected first."""
+        return Session(self.host.loop.call(lambda: self.host.pairing.connected[0]))
+
+    @property
+    def programs(self) -> list[str]:
+        """Returns the titles of the connected programs' conversations."""
+        return self.host.loop.call(lambda: [each.channels.title for each in self.host.pairing.connected])
 
     @property
     def settings(self) -> dict[str, Any]:
         """Returns the host's own settings, which every page shows."""
         config = self.host.loop.call(lambda: self.host.root.state.config)
         return {} if config is None else config.values
+
+    def default_agent(self) -> str:
+        """Returns the default agent, which the page has, too."""
+        name = self.host.loop.submit(self.host.default_agent.find()).result(PATIENCE)
+        assert self.settings["agent"] == name
+        return name
 
     @property
     def audit(self) -> list[Record]:
@@ -151,6 +189,29 @@ class Kernel:
     @property
     def open_sessions(self) -> list[str]:
         return self.host.loop.call(lambda: list(self.host.conversations))
+
+    def end_in_rewind(self, session: Session, turn: Turn) -> None:
+        """Ends as if the kernel were killed while *session* goes back to before *turn*."""
+        tracker = hosted(self.host, session).changes
+        record = msgspec.structs.replace(tracker.record, rewinding=turn.id)
+        self.host.loop.submit(tracker.save(record)).result(PATIENCE)
+        self.close()
+
+    def network(self, session: Session) -> object:
+        """Returns the hosts that the agent of *session* may reach."""
+        return hosted(self.host, session).configuration.network
+
+    def keep_limits(self) -> int:
+        """Deletes what the settings no longer keep; returns how many conversations that were."""
+        store = recorder_of(self.host).store
+        return self.host.loop.submit(keep_limits(store, self.host.stores)).result(PATIENCE)
+
+    @property
+    def log_trouble(self) -> str | None:
+        """Returns why the log cannot be written."""
+        recorder = recorder_of(self.host)
+        trouble = self.host.loop.call(lambda: recorder.trouble)
+        return None if trouble is None else str(trouble)
 
     def flush(self) -> None:
         """Waits until the log is written."""
@@ -185,6 +246,15 @@ class Kernel:
                 "mentions": (conversation.turns.queue.mentions, "seconds"),
             }[name]
             self.host.loop.call(setattr, owner, limit, value)
+
+
+def host_with_policy(
+    user: Path, folder: Path, *, site: Path | None = None, environment: dict[str, str] | None = None, **options: Any
+) -> Host:
+    """Makes a host with these policy files, whose audit log is in *folder*."""
+    files = PolicyFiles(user, site=None if site is None else (site,))
+    log = AuditLog(folder / "data/audit.jsonl")
+    return Host(policy=HostPolicy(files, log, {} if environment is None else environment), **options)
 
 
 class Follower:

@@ -14,10 +14,8 @@ import pytest
 from agentnb import Session, Turn
 from agentnb.agent.catalog import custom
 from agentnb.host import Host
-from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.policy.audit import AuditLog, Record
+from agentnb.policy.audit import Record
 from agentnb.policy.keys import Mode
-from agentnb.policy.store import PolicyFiles
 from agentnb.state import (
     Answerer,
     ChatToolCallConfirmed,
@@ -26,7 +24,7 @@ from agentnb.state import (
     ToolCallResponsePart,
 )
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.kernels import Kernel
+from tests.unit.host.kernels import Kernel, host_with_policy
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -43,8 +41,7 @@ def environment() -> dict[str, str]:
 @pytest.fixture
 def host(tmp_path: Path, environment: dict[str, str]) -> Iterator[Host]:
     """A host with an attached user and its own policy files."""
-    files, log = PolicyFiles(tmp_path / "config/policy.toml"), AuditLog(tmp_path / "data/audit.jsonl")
-    host = Host(policy=HostPolicy(files, log, environment))
+    host = host_with_policy(tmp_path / "config/policy.toml", tmp_path, environment=environment)
     host.environment.connect(attached=lambda: True)
     yield host
     host.close()

@@ -20,6 +20,7 @@ from agentnb.state import (
     MessageAttachment,
     MessageEmbeddedResourceAttachment,
     MessageOrigin,
+    MessageResourceAttachment,
     PendingMessageKind,
     SimpleMessageAttachment,
     Turn,
@@ -27,6 +28,7 @@ from agentnb.state import (
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.conftest import notices
 from tests.unit.host.kernels import Kernel
+from tests.unit.kernel.test_output_text import png
 
 
 class Held:
@@ -37,6 +39,7 @@ class Held:
     def __init__(self) -> None:
         self.go = Event()
         self.mentions = self
+        self.found: tuple[MessageAttachment, ...] | None = None
 
     def suggest(self, start: str, cwd: Path) -> Sequence[Any]:
         return ()
@@ -48,6 +51,8 @@ class Held:
         self.go.wait(PATIENCE)
         if "@bad" in prompt:
             raise SystemExit(3)
+        if self.found is not None:
+            return self.found
         names = [name for name in ("df", "model") if f"@{name}" in prompt]
         return tuple(SimpleMessageAttachment(label=name, model_representation=name) for name in names)
 
@@ -164,3 +169,35 @@ def test_turn_names_an_attachment_the_agent_does_not_accept(kernel: Kernel) -> N
     turn = session.prompt("look", attachments=(picture,)).wait(PATIENCE)
     assert turn.snapshot is not None
     assert "does not accept it, so it got only the name." in str(turn.snapshot.response_parts[0])
+
+
+CELL = SimpleMessageAttachment(
+    label="cell:3",
+    display_kind="document",
+    model_representation="x" * 4_001,
+    meta={"agentnb/leftOut": ["It is cut."]},
+)
+PICTURE = MessageEmbeddedResourceAttachment(
+    label="cell:3 picture 1", display_kind="image", content_type="image/png", data=png(640, 480)
+)
+FILE = MessageResourceAttachment(label="a.csv", uri="file:///w/a.csv")
+
+
+def test_page_previews_what_mentions_attach(kernel: Kernel, held: Held) -> None:
+    """With the tokens and what is cut; a file has no size. An opened one has the content that the agent gets."""
+    held.go.set()
+    held.found = (CELL, PICTURE, FILE)
+    opened = {"channel": kernel.start("echo").chat.resource, "text": "see @cell:3"}
+    document = {"label": "cell:3", "kind": "document", "tokens": 1_001, "leftOut": ["It is cut."], "isTaken": True}
+    picture = {"label": "cell:3 picture 1", "kind": "image", "tokens": 409, "leftOut": [], "isTaken": True}
+    file = {"label": "a.csv", "kind": "document", "leftOut": [], "isTaken": True}
+    assert shown(kernel, **opened) == [document, picture, file]
+    assert shown(kernel, **opened, label="cell:3") == [{**document, "text": "x" * 4_001}, picture, file]
+    content = {"data": PICTURE.data, "contentType": "image/png"}
+    assert shown(kernel, **opened, label=PICTURE.label) == [document, {**picture, **content}, file]
+
+
+def shown(kernel: Kernel, **params: Any) -> list[dict[str, Any]]:
+    """Returns the previews that a page shows."""
+    items = kernel.ask("previewMentions", **params)["items"]
+    return [{name: value for name, value in each.items() if value is not None} for each in items]
