@@ -22,7 +22,6 @@ __all__ = ["CLIENT", "hosted", "until"]
 
 SOON = 0.5
 """Seconds for a hanging agent to exit when it is stopped; the usual 2.5 would only cost time."""
-Open = Callable[..., Session]
 NewKernel = Callable[..., Kernel]
 
 
@@ -60,19 +59,6 @@ def impatient(host: Host) -> dict[str, Any]:
     host.agents.start_timeout = PATIENCE
     host.agents.stop_patience = SOON
     return {"initialize_timeout": 0.5}
-
-
-@pytest.fixture
-def attended(host: Host) -> Host:
-    """The same host, with a user attached."""
-    host.environment.connect(attached=lambda: True)
-    return host
-
-
-@pytest.fixture
-def open_session(host: Host, tmp_path: Path) -> Open:
-    """Returns a function that opens a session with the agent `script`; `spec` changes its description."""
-    return Kernel(host, tmp_path).start
 
 
 class Saved:

@@ -222,10 +222,9 @@ class Kernel:
 
     # --- the times that tests make shorter ---
 
-    def warm(self, script: str, seconds: float = 600) -> int:
+    def warm(self, script: str, seconds: float) -> int:
         """Starts an agent early, which waits *seconds* for its first session; returns its process id."""
-        pool = AgentPool(self.host.loop, self.host.environment, warm_seconds=seconds)
-        agents = self.host.agents if seconds == 600 else pool
+        agents = AgentPool(self.host.loop, self.host.environment, warm_seconds=seconds)
         made = SessionOptions(spec=described_as(script), cwd=self.folder).configuration(self.host.environment)
         pid: int | None = self.host.loop.submit(agents.warm(made)).result(PATIENCE).pid
         assert pid is not None

@@ -276,7 +276,7 @@ def test_request_command_is_a_command_line_or_none(new_talk: NewTalk) -> None:
         seen.append(request.command)
         return "deny"
 
-    talk.session.permissions = deny  # type: ignore[assignment]
+    talk.session.permissions = deny
     for word, calls in (("text", [RUN]), ("confirm", [RUN]), ("confirm", [EDIT]), ("confirm", [])):
         talk.session.prompt(f"{word} {json.dumps(calls)}").wait(PATIENCE)
     assert seen == ["rm -rf sub", "rm -rf sub", None, None]

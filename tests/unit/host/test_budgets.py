@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ class Spender(Kernel):
         self.settings_here = KernelSettings()
         self.connect(settings=self.settings_here)
 
-    def spend(self, *words: str, **options: str) -> Session:
+    def spend(self, *words: str, **options: Any) -> Session:
         """Starts a session with the agent that spends as its prompts say."""
         return self.start("spends", *words, spec={"counts_tokens": "turn"}, **options)
 

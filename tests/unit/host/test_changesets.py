@@ -84,8 +84,7 @@ def test_undo_of_a_changed_file_returns_three_versions(kernel: Kernel, tmp_path:
     (conflict,) = change(kernel, uri)["conflicts"]
     merged = conflict.pop("merged")
     assert conflict == {"id": "file:a.txt", "path": "a.txt", "base": "two\n", "current": "mine\n", "target": "one\n"}
-    assert "mine\n" in merged
-    assert (tmp_path / "a.txt").read_text() == "mine\n"
+    assert ("mine\n" in merged, (tmp_path / "a.txt").read_text()) == (True, "mine\n")
     assert change(kernel, uri, choices={"a.txt": "theirs"}) == {"message": "1 file was undone."}
     assert (tmp_path / "a.txt").read_text() == "one\n"
 

@@ -50,7 +50,7 @@ def test_request_outside_a_session_reuses_a_running_process(start: Any, tmp_path
     """A list of sessions needs no servers or folders, but the same variables."""
     session = start("keeps", "list", agent="keeps", mcp_servers=FILES, env={"LEVEL": "1"})
     session.open(PATIENCE)
-    asked = {"kept_by": "keeps", "command": [sys.executable, str(AGENTS / "keeps.py"), "list"], "folder": tmp_path}
+    asked: Any = {"kept_by": "keeps", "command": [sys.executable, str(AGENTS / "keeps.py"), "list"], "folder": tmp_path}
     agentnb.history(**asked, env={"LEVEL": "1"})
     assert len(agentnb_events.of("agent.spawned")) == 1
     agentnb.history(**asked)

@@ -134,21 +134,6 @@ def test_agent_that_hangs_in_a_turn_is_cancelled_and_replaced(
     assert agentnb_events.of("agent.stopped")[0].data == first.data != second.data
 
 
-def test_agent_that_never_stops_is_replaced_at_next_prompt(kernel: Kernel) -> None:
-    """The waiting turn runs in a new process and says so."""
-    session = kernel.start("deaf")
-    kernel.hurry(session, cancel=0.2)
-    first = session.prompt("hello")
-    next(iter(first))
-    first.cancel()
-    second = session.prompt("again")
-    text = next(iter(second))
-    assert second.snapshot is not None
-    notice = second.snapshot.response_parts[0]
-    assert (first.state, text, second.state) == ("cancelled", "hm", "running")
-    assert "was given the conversation so far" in str(getattr(notice, "content", ""))
-
-
 @pytest.mark.parametrize("how", ["dies", "hangs"])
 def test_agent_that_fails_at_a_cancel_blocks_nothing(attended: Kernel, how: str) -> None:
     """The turn and its open request are cancelled."""

@@ -56,6 +56,7 @@ def review(kernel: Kernel) -> Review:
 
 
 def test_part_of_a_change_can_be_undone_and_redone(review: Review) -> None:
+    """The user's edits elsewhere stay."""
     assert review.meta["divisible"]
     assert review.do("undo", TOP)["message"] == "A part of a.txt was undone."
     assert review.file.read_text() == LAST
@@ -63,9 +64,6 @@ def test_part_of_a_change_can_be_undone_and_redone(review: Review) -> None:
     assert review.do("redo")["message"] == "A part of a.txt was redone."
     assert review.file.read_text() == AFTER
     assert ("undoneParts" in review.meta, review.counts) == (False, {"added": 1, "removed": 2})
-
-
-def test_undo_of_a_part_keeps_user_edits_elsewhere(review: Review) -> None:
     review.file.write_text(AFTER.replace("15\n", "mine\n"))
     review.do("undo", TOP)
     assert review.file.read_text() == LAST.replace("15\n", "mine\n")

@@ -39,7 +39,7 @@ def test_page_chooses_kernel_access_of_a_new_conversation(kernel: Kernel) -> Non
     for wanted, access in (("off", None), ("look", "look"), ("run", "run"), (None, None)):
         session = begun(kernel, **({} if wanted is None else {"kernel": wanted}))
         assert (setting(session), session.kernel_tools) == (access, access is not None)
-    with pytest.raises((AgentnbError, ValueError)):
+    with pytest.raises(Exception, match="Invalid enum value 'everything'"):
         kernel.ask("createSession", kernel="everything")
 
 

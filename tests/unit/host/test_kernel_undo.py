@@ -91,25 +91,21 @@ def test_undo_restores_files_and_variables(talk: Talk, tools: Tools, work: Path)
     assert {each.state for each in turn.changes} == {"kept"}
 
 
-def test_undo_changes_no_file_when_a_variable_was_rebound(talk: Talk, tools: Tools, work: Path) -> None:
-    """Until the user chooses; a page gets the versions."""
-    turn = turn_that(talk, tools, work)
-    tools.shell.user_ns["x"] = 3
-    with pytest.raises(KernelChangesConflict):
-        turn.undo()
-    assert ((work / "a.txt").read_text(), names(tools)) == ("two\n", {"x": 3, "y": "new"})
-    turn.undo(choices={"x": "theirs"})
-    assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
-
-
-def test_undo_changes_no_variable_when_a_file_was_edited(talk: Talk, tools: Tools, work: Path) -> None:
-    """Variables that were already restored are bound again."""
+def test_undo_changes_nothing_when_a_part_conflicts(talk: Talk, tools: Tools, work: Path) -> None:
+    """A variable was rebound, or a file edited; until the user chooses. Restored variables are bound again."""
     turn = turn_that(talk, tools, work)
     (work / "a.txt").write_text("mine\n")
     with pytest.raises(FilesConflict):
         turn.undo()
     assert ((work / "a.txt").read_text(), names(tools)) == ("mine\n", {"x": 2, "y": "new"})
     assert {each.state for each in turn.changes} == {"open"}
+    (work / "a.txt").write_text("two\n")
+    tools.shell.user_ns["x"] = 3
+    with pytest.raises(KernelChangesConflict):
+        turn.undo()
+    assert ((work / "a.txt").read_text(), names(tools)) == ("two\n", {"x": 3, "y": "new"})
+    turn.undo(choices={"x": "theirs"})
+    assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
 
 
 def test_card_and_notes_name_variables_that_stay_changed(new_talk: NewTalk, tools: Tools) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from agentnb import Session, Turn
-from agentnb.errors import KernelChangesConflict
 from tests.unit.host.conftest import Saved, change, changes_of, does, notices
 from tests.unit.host.kernels import Kernel
 from tests.unit.kernel.conftest import tools
@@ -142,17 +141,6 @@ def test_notice_asks_to_reload_when_cells_cannot_be_applied(session: Session, te
     assert states(turn) == {"file:fit.ipynb": "open"}
     (notice,) = notices(session)
     assert words in notice
-
-
-def test_applied_cells_that_the_user_edited_are_not_undone(
-    kernel: Kernel, session: Session, page: NotebookPage
-) -> None:
-    turn = does(session, ["write", "fit.ipynb", notebook(NEW)])
-    apply(kernel, session, turn)
-    page.type("n", "mine")
-    with pytest.raises(KernelChangesConflict):
-        turn.undo()
-    assert page.texts() == {**NEW, "n": "mine"}
 
 
 def test_only_a_file_that_an_attached_page_shows_gets_a_notice(session: Session, kernel: Kernel) -> None:

@@ -115,18 +115,6 @@ def test_unanswered_card_times_out(connect: Connect, tools: Tools) -> None:
     assert terminal.text(call) == "2"
 
 
-def test_call_cancelled_by_its_program_withdraws_its_card(connect: Connect, tools: Tools) -> None:
-    """The program can make another call."""
-    terminal = connect()
-    session = terminal.session
-    call = terminal.begin("run_code", code="x = 1")
-    wait_for_question(terminal)
-    call.cancel()
-    terminal.kernel.until(session, lambda: not session.questions)
-    assert "no variables" in terminal.call("variables")
-    assert "x" not in tools.shell.user_ns
-
-
 def test_call_stopped_in_the_chat_reports_it(connect: Connect) -> None:
     """The next call begins a new turn."""
     terminal = connect()
@@ -149,17 +137,6 @@ def test_call_reports_that_it_waits_for_a_busy_kernel(connect: Connect) -> None:
     answer = "\n".join(block["text"] for block in call.result(PATIENCE)["content"])
     assert answer == "The kernel is busy with a cell. Try again when the cell has ended."
     assert set(terminal.progress) == {"The kernel is busy with a cell; waiting until it ends."}
-
-
-def test_program_that_dies_in_a_call_leaves_nothing_open(connect: Connect) -> None:
-    """The call is cancelled, its card withdrawn, and the conversation shows no connection."""
-    terminal = connect()
-    session = terminal.session
-    terminal.begin("run_code", code="x = 1")
-    wait_for_question(terminal)
-    terminal.leave()
-    terminal.kernel.until(session, lambda: state_of(session) == "stopped")
-    assert (session.questions, session.turns[-1].state, terminal.kernel.programs) == ((), "cancelled", [])
 
 
 def test_programs_with_the_same_name_have_own_conversations(connect: Connect, tools: Tools) -> None:

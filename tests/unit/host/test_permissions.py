@@ -145,31 +145,22 @@ def test_page_sets_only_the_permission_options(new_talk: NewTalk) -> None:
     assert (talk.session.permissions, talk.log) == ("ask", [])
 
 
-def test_always_is_saved_for_other_sessions_of_the_agent(new_talk: NewTalk, work: Path, tmp_path: Path) -> None:
-    talk = new_talk()
-    turn = talk.prompt(write(work / "a"))
-    talk.answer(talk.questions()[0], "agentnb:always")
-    talk.done(turn)
-    assert 'action = "allow"\nagent = ["asker"]\ntool = ["edit"]' in (tmp_path / "config/policy.toml").read_text()
-    assert new_talk().prompt(write(work / "b")).wait(PATIENCE).text == "{}\n"
-    other = new_talk(name="other")
-    assert other.reject(other.prompt(write(work / "c")))[0]["code"] == -32001
-
-
-def test_always_applies_to_its_folder_and_adds_no_trust(new_talk: NewTalk, work: Path, tmp_path: Path) -> None:
-    """It holds there and below, not beside it."""
+def test_always_is_saved_for_its_agent_and_folder(new_talk: NewTalk, work: Path, tmp_path: Path) -> None:
+    """It holds there and below, not beside it, nor for another agent; it adds no trust."""
     talk = new_talk()
     turn = talk.prompt(write(work / "a"))
     (call,) = talk.questions()
     assert [option.label for option in call.options or ()][-1] == "Any edit of files in this folder, until I revoke it"
     talk.answer(call, "agentnb:always")
     talk.done(turn)
-    assert "trust" not in (tmp_path / "config/policy.toml").read_text()
-    (work / "below").mkdir()
-    assert new_talk(cwd=work / "below").prompt(write(work / "below/b")).wait(PATIENCE).text == "{}\n"
+    policy = (tmp_path / "config/policy.toml").read_text()
+    assert ('action = "allow"\nagent = ["asker"]\ntool = ["edit"]' in policy, "trust" in policy) == (True, False)
+    for folder in (work, work / "below"):
+        folder.mkdir(exist_ok=True)
+        assert new_talk(cwd=folder).prompt(write(folder / "b")).wait(PATIENCE).text == "{}\n"
     (tmp_path / "beside").mkdir()
-    beside = new_talk(cwd=tmp_path / "beside")
-    assert beside.reject(beside.prompt(write(tmp_path / "beside/c")))[0]["code"] == -32001
+    for other, folder in ((new_talk(name="other"), work), (new_talk(cwd=tmp_path / "beside"), tmp_path / "beside")):
+        assert other.reject(other.prompt(write(folder / "c")))[0]["code"] == -32001
 
 
 @pytest.mark.parametrize(

@@ -78,38 +78,27 @@ def test_cancelling_a_steered_turn_continues_the_queue(kernel: Kernel) -> None:
     assert session.prompt("done").wait(PATIENCE).text == "[done]"
 
 
-def test_silence_is_reported_until_the_turn_ends(kernel: Kernel) -> None:
-    """As the session's activity; again after each doubling."""
-    session = kernel.start("slow")
-    kernel.hurry(session, silence=0.05)
-    activities: list[str | None] = []
-    kernel.watch(session, lambda: activities.append(activity(session)))
-    turn = session.prompt("go")
-    kernel.until(session, lambda: "no output for 0.1 s" in activities)
-    assert "no output for 0.05 s" in activities[: activities.index("no output for 0.1 s")]
-    turn.cancel()
-    kernel.until(session, lambda: activity(session) is None)
-
-
 def activity(session: Session) -> str | None:
     return session.state.activity
 
 
-def test_silence_is_not_reported_while_a_request_is_open(kernel: Kernel) -> None:
-    """The state does not report it; it reports an agent that must answer."""
+def test_silence_is_reported_unless_a_request_is_open(kernel: Kernel) -> None:
+    """As the session's activity, again after each doubling, until the turn ends; not of an agent that asks."""
     kernel.attend()
-    session = kernel.start("answers_late")
-    asks = kernel.start("asks_unknown_call")
-    activities: list[str | None] = []
-    for each in (session, asks):
+    session, asks = kernel.start("answers_late"), kernel.start("asks_unknown_call")
+    said: dict[str, list[str | None]] = {"silent": [], "asks": []}
+    for name, each in (("silent", session), ("asks", asks)):
         kernel.hurry(each, silence=0.05)
-    kernel.watch(asks, lambda: activities.append(activity(asks)))
+        kernel.watch(each, lambda name=name, each=each: said[name].append(activity(each)))  # type: ignore[misc]
     asks.prompt("go")
     kernel.until(asks, lambda: asks.questions)
-    activities.clear()
-    session.prompt("go")
-    kernel.until(session, lambda: activity(session) == "no output for 0.1 s")
-    assert (activity(asks), [words for words in activities if words]) == (None, [])
+    said["asks"].clear()
+    turn = session.prompt("go")
+    kernel.until(session, lambda: "no output for 0.1 s" in said["silent"])
+    assert "no output for 0.05 s" in said["silent"][: said["silent"].index("no output for 0.1 s")]
+    assert (activity(asks), [words for words in said["asks"] if words]) == (None, [])
+    turn.cancel()
+    kernel.until(session, lambda: activity(session) is None)
 
 
 def test_modes_and_options_can_be_set_and_are_in_the_state(kernel: Kernel) -> None:

@@ -16,7 +16,7 @@ __all__ = ["environment", "host", "new_talk", "work"]  # the fixtures
 RUN = {"toolCallId": "c", "title": "touch a", "kind": "execute", "rawInput": {"command": "touch a"}}
 FILE = {**RUN, "rawInput": None, "locations": [{"path": "a.py"}], "status": "completed"}
 DONE = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}
-CALLS = [
+CALLS: list[tuple[dict[str, Any], bool]] = [
     ({**RUN, "status": "completed"}, True),
     ({**RUN, "status": "in_progress"}, True),
     ({**RUN, "status": "failed"}, False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.api.conftest import start
-from tests.unit.host.conftest import host, open_session
+from tests.unit.host.conftest import host
 from tests.unit.kernel.conftest import tools
 
-__all__ = ["host", "open_session", "start", "tools"]
+__all__ = ["host", "start", "tools"]
