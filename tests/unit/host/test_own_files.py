@@ -33,6 +33,7 @@ def test_turn_changes_exclude_agentnbs_log_and_data(
     assert not (workspace / "x.db.txt").exists()
     session.redo()
     assert (workspace / "data/mine.csv").read_text() == "1\n"
+    kernel.close()  # here: the log's path is relative
 
 
 def test_cassette_is_an_own_file_only_while_recording(kernel: Kernel, tmp_path: Path) -> None:

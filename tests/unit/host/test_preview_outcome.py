@@ -44,12 +44,14 @@ def test_preview_is_harmless_if_complete_and_undoable(preview: Rehearsal, harmle
 
 
 def test_preview_leaves_out_own_files_unless_named(tmp_path: Path) -> None:
-    """Also in a folder that is reached by a link."""
+    """Also in a folder that is reached by a link, and a cassette that is recorded."""
     workspace, link = tmp_path / "work", tmp_path / "link"
-    own = OwnFiles(workspace / "x.db", environ={"AGENTNB_DATA_DIR": os.fspath(workspace / "data")})
-    for name in ("x.db", "x.db-wal", "mine.csv", "data/changes/a", "data/mine.csv"):
+    cassette, environ = workspace / "fit.cassette.jsonl", {"AGENTNB_DATA_DIR": os.fspath(workspace / "data")}
+    own = OwnFiles(workspace / "x.db", cassette=lambda: cassette, environ=environ)
+    users = {"mine.csv", "data/mine.csv", "a/fit.cassette.jsonl"}
+    for name in (*users, "x.db", "x.db-wal", "data/changes/a", cassette.name, "fit.cassette.files/0a"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text("1")
     link.symlink_to(workspace)
     seen = look(os.fspath(link), [f"{link}/x.db"], own.of(link).has).seen
-    assert {os.path.relpath(each, link) for each in seen} == {"mine.csv", "data/mine.csv", "x.db"}
+    assert {os.path.relpath(each, link) for each in seen} == {*users, "x.db"}
