@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future
 from inspect import isawaitable
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -29,12 +30,16 @@ from agentnb.server.request_table import wire_name
 from agentnb.server.service import Service
 from agentnb.state import (
     ActionOrigin,
+    AgentInfo,
     ChangesetState,
     Envelope,
     action_type,
     reduce_changeset,
 )
 from tests.unit.api.conftest import AGENTS, PATIENCE
+from tests.unit.kernel.shell_tools import waited_for
+
+T = TypeVar("T")
 
 CLIENT = ActionOrigin(client_id="page", client_seq=1)
 
@@ -144,6 +149,10 @@ class Kernel:
         """Calls *look* after each change of *session*."""
         self.host.loop.call(hosted(self.host, session).watch, look)
 
+    def waited_for(self, call: Future[T]) -> T:
+        """Returns the result of *call*; this thread runs what agents want meanwhile, as a cell that waits does."""
+        return waited_for(self.host.environment.job_queue, call)
+
     def pair(self, *, is_busy: bool = False) -> None:
         """Lets programs use this kernel, which runs no cell meanwhile."""
         self.be_busy(is_busy=is_busy)
@@ -174,6 +183,20 @@ class Kernel:
         """Returns the host's own settings, which every page shows."""
         config = self.host.loop.call(lambda: self.host.root.state.config)
         return {} if config is None else config.values
+
+    @property
+    def agents(self) -> tuple[AgentInfo, ...]:
+        """Returns the agents that a page offers."""
+        return self.host.loop.call(lambda: self.host.root.state.agents)
+
+    def read_settings(self) -> None:
+        """Reads the settings again, and tells every page."""
+        self.host.loop.call(self.host.take_settings)
+
+    @property
+    def audit_problem(self) -> str:
+        """Returns why the audit log or its stream could not be written."""
+        return str(self.host.policy.audit.problem)
 
     def default_agent(self) -> str:
         """Returns the default agent, which the page has, too."""
@@ -229,6 +252,17 @@ class Kernel:
         pid: int | None = self.host.loop.submit(agents.warm(made)).result(PATIENCE).pid
         assert pid is not None
         return pid
+
+    def wait_less(self, **seconds: float | None) -> None:
+        """Sets the kernel's own limits: `start` and `stop` of agents, `idle` and `progress` of programs."""
+        for name, value in seconds.items():
+            owner, limit = {
+                "start": (self.host.agents, "start_timeout"),
+                "stop": (self.host.agents, "stop_patience"),
+                "idle": (self.host.pairing, "idle_seconds"),
+                "progress": (self.host.pairing, "progress_seconds"),
+            }[name]
+            self.host.loop.call(setattr, owner, limit, value)
 
     def restart_soon(self, tries: int) -> None:
         """Lets agents that died restart at once, *tries* times."""

@@ -13,7 +13,7 @@ from agentnb.host.loop import HostLoop
 from agentnb.kernel.paired_kernels import KernelGone, PairedConnection, paired_kernels
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.kernels import Kernel
-from tests.unit.kernel.shell_tools import Tools, waited_for
+from tests.unit.kernel.shell_tools import Tools
 from tests.unit.running import run
 
 
@@ -64,7 +64,7 @@ class Terminal:
 
     def text(self, call: Future[dict[str, Any]]) -> str:
         """Returns the tool's text; the main thread runs what agents want meanwhile."""
-        result = waited_for(self.kernel.host.environment.job_queue, call)
+        result = self.kernel.waited_for(call)
         return "\n".join(block.get("text", "") for block in result["content"])
 
     def call(self, name: str, **arguments: Any) -> str:

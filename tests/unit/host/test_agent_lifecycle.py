@@ -74,7 +74,7 @@ def test_restart_by_the_user_keeps_session_and_transcript(kernel: Kernel, agentn
 
 def test_restart_cancels_the_turn_and_runs_the_queue(kernel: Kernel) -> None:
     """The user stopped the misbehaving agent, so the turn is cancelled, not failed."""
-    kernel.host.agents.stop_patience = SOON
+    kernel.wait_less(stop=SOON)
     session = kernel.start("deaf")
     turn = session.prompt("first")
     next(iter(turn))

@@ -181,20 +181,20 @@ def test_settings_and_policy_files_all_limit_the_budget(kernel: Spender) -> None
 WRONG = ["lots", "-5 USD", "nan tokens", "200k", "0 turns", "1.5 turns", "$5, 3 EUR", "5 dollars", "9" * 40]
 
 
-@pytest.mark.parametrize("text", WRONG)
-def test_invalid_budget_is_refused_with_the_wrong_part(kernel: Spender, text: str) -> None:
+def test_invalid_budget_is_refused_with_the_wrong_part(kernel: Spender) -> None:
     """Refused when it is given; in a file edited by hand it lets no turn begin without a question."""
-    with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
-        agentnb.start("eliza", budget=text)
     session = kernel.spend()
-    with pytest.raises(UsageError):
-        session.budget = text
-    for name in ("user.toml", "site.toml"):
-        (kernel.folder / name).write_text(f'headless = "deny"\nbudget_day = "{text}"\n')
-        with pytest.raises(BudgetExceeded, match=rf"A budget cannot be read. .*{name}, line 2: budget_day"):
-            session.prompt("cost 1").wait(PATIENCE)
-        (kernel.folder / name).unlink()
-    assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
+    for text in WRONG:
+        with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
+            agentnb.start("eliza", budget=text)
+        with pytest.raises(UsageError):
+            session.budget = text
+        for name in ("user.toml", "site.toml"):
+            (kernel.folder / name).write_text(f'headless = "deny"\nbudget_day = "{text}"\n')
+            with pytest.raises(BudgetExceeded, match=rf"A budget cannot be read. .*{name}, line 2: budget_day"):
+                session.prompt("cost 1").wait(PATIENCE)
+            (kernel.folder / name).unlink()
+        assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
 @pytest.mark.parametrize("text", ['budget = "lots"', "budget = -1", "budget_day = [1]", 'budget_day = "$5"\n]]]'])

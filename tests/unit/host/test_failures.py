@@ -31,7 +31,7 @@ from tests.unit.host.kernels import Kernel
 @pytest.fixture(autouse=True)
 def soon_stopped(kernel: Kernel) -> None:
     """Agents that hang get little time to stop."""
-    kernel.host.agents.stop_patience = SOON
+    kernel.wait_less(stop=SOON)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_agent_that_hangs_before_the_prompt_times_out(
 ) -> None:
     """The turn fails and names the request."""
     if step != "session/new":  # the first answer itself hangs
-        kernel.host.agents.start_timeout = None
+        kernel.wait_less(start=None)
     turn = kernel.start("fails", "hangs", step, spec=impatient).prompt("go").wait(PATIENCE, check=False)
     assert turn.error is not None
     assert message in turn.error.message.replace("\n", " ")

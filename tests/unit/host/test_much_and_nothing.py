@@ -82,7 +82,7 @@ def test_all_forty_user_agents_are_listed(new_kernel: NewKernel, work: Path, tmp
         text = f'name = "own-{number}"\ntitle = "Own {number}"\ncommand = {words}\nrank = {number}\n'
         (folder / f"own-{number}.toml").write_text(text)
     kernel = new_kernel(work)
-    own = [each for each in kernel.host.root.state.agents if each.provider.startswith("own-")]
+    own = [each for each in kernel.agents if each.provider.startswith("own-")]
     assert (len(own), {each.missing for each in own}) == (40, {None})
     session = kernel.session(kernel.ask("createSession", agent="own-39")["channel"])
     assert session.prompt("Hi").wait(PATIENCE).text == "model-0, 2 characters"

@@ -66,7 +66,7 @@ def test_paired_program_runs_code_after_the_user_allows_it(connect: Connect, too
     """Consecutive calls are one turn; the audit log names the program."""
     tools.shell.user_ns["total"] = 1
     terminal = connect()
-    terminal.kernel.host.pairing.idle_seconds = 0
+    terminal.kernel.wait_less(idle=0)
     call = terminal.begin("run_code", code="total = 2; total")
     assert not call.done()
     wait_for_question(terminal).allow()
@@ -130,7 +130,7 @@ def test_call_stopped_in_the_chat_reports_it(connect: Connect) -> None:
 def test_call_reports_that_it_waits_for_a_busy_kernel(connect: Connect) -> None:
     """As progress, if the program wants it, and at the end."""
     terminal = connect()
-    terminal.kernel.host.pairing.progress_seconds = 0.01
+    terminal.kernel.wait_less(progress=0.01)
     terminal.session.permissions = "allow"
     terminal.kernel.be_busy(is_busy=True)
     call = terminal.begin("run_code", meta={"progressToken": "1"}, code="1", wait=0.3)

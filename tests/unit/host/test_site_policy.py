@@ -147,7 +147,7 @@ def test_page_gets_the_site_message_and_no_pairing_option(site: Site, new_kernel
     kernel = new_kernel()
     assert (kernel.settings["site"], "pairing" in kernel.settings) == ({"message": "Ask platform."}, False)
     site('[site]\nmessage = "Changed."\n')
-    kernel.host.loop.call(kernel.host.take_settings)
+    kernel.read_settings()
     assert kernel.settings["site"] == {"message": "Changed."}
 
 
@@ -188,6 +188,6 @@ def test_audit_stream_has_decisions_but_no_contents(site: Site, tmp_path: Path) 
         assert file.stat().st_mode & 0o077 == 0
         site('[site]\naudit = "/nowhere/at/all"\n')
         talk.prompt(run("true")).wait(PATIENCE, check=False)
-        assert "The audit stream /nowhere/at/all could not be written" in str(host.policy.audit.problem)
+        assert "The audit stream /nowhere/at/all could not be written" in talk.kernel.audit_problem
     finally:
         host.close()

@@ -12,7 +12,7 @@ from tests.mcp_client import McpClient, said
 from tests.unit.host.kernels import Kernel
 from tests.unit.host.terminal import paired
 from tests.unit.kernel.conftest import tools
-from tests.unit.kernel.shell_tools import Tools, waited_for
+from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["paired", "tools"]  # the fixtures
 
@@ -26,7 +26,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> None:
 
 def test_terminal_agent_chooses_a_notebook_and_calls_tools(paired: Kernel) -> None:
     """By its name; a call waits for the user's answer, says so, and can be cancelled."""
-    paired.host.pairing.progress_seconds = 0.01
+    paired.wait_less(progress=0.01)
     with McpClient("--notebook", "plot") as client:
         assert client.server["protocolVersion"] == "2025-06-18"
         own, kernels = client.tools()[:2], client.tools()[2:]
@@ -52,7 +52,7 @@ def test_terminal_agent_chooses_a_notebook_and_calls_tools(paired: Kernel) -> No
         (question,) = session.questions
         assert isinstance(question, PermissionQuestion)
         question.allow()
-        assert said(waited_for(paired.host.environment.job_queue, call)) == "[1, 3]"
+        assert said(paired.waited_for(call)) == "[1, 3]"
 
 
 def test_killed_client_leaves_no_pending_call(paired: Kernel) -> None:
