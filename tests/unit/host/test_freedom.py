@@ -12,7 +12,7 @@ import pytest
 from agentnb.errors import PolicyError, UsageError
 from agentnb.state import Answerer, SessionConfigChanged, ToolCallResponsePart, ToolCallRunningState
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import NewKernel
+from tests.unit.host.conftest import NewKernel, uri_of
 from tests.unit.host.kernels import host_with_policy
 from tests.unit.host.talk import Talk, answerers, run, write
 
@@ -83,7 +83,7 @@ def test_auto_asks_for_commands_without_preview_or_confinement(
     talk = Talk(host, work, mode="auto")
     turn = talk.prompt(run("echo hi > made.txt"))
     talk.questions()
-    label = talk.kernel.ask("describeFreedom", channel=talk.session.chat.resource.removesuffix("/chat"))["auto"]
+    label = talk.kernel.ask("describeFreedom", channel=uri_of(talk.session))["auto"]
     assert label == "Edits at once. Running still asks: nothing here can confine or preview it."
     talk.reject(turn)
 
@@ -117,19 +117,21 @@ def test_site_limit_applies_to_an_open_conversation_at_once(host_of: HostOf, wor
 # --- kept ---
 
 
-@pytest.mark.parametrize(("mode", "kept"), [("edit", "edit"), ("auto", "auto"), ("deny", "deny"), ("allow", "ask")])
-def test_kernel_restart_keeps_freedom_but_not_full_trust(new_kernel: NewKernel, mode: Any, kept: str) -> None:
+def test_kernel_restart_keeps_freedom_but_not_full_trust(new_kernel: NewKernel) -> None:
     """Also the conversation's sensitive files."""
-    first = new_kernel()
-    session = first.start("echo", mode=mode)
-    first.act(session, SessionConfigChanged(config={"sensitive": ["data/**"]}))
-    session.prompt("Hello").wait(PATIENCE)
+    first, modes = new_kernel(), {"edit": "edit", "auto": "auto", "deny": "deny", "allow": "ask"}
+    sessions = {mode: first.start("echo", mode=mode) for mode in modes}
+    for session in sessions.values():
+        first.act(session, SessionConfigChanged(config={"sensitive": ["data/**"]}))
+        session.prompt("Hello").wait(PATIENCE)
     first.close()
-    second, uri = new_kernel(), session.chat.resource.removesuffix("/chat")
-    second.ask("resumeSession", channel=uri)
-    config = second.session(uri).state.config
-    assert config is not None
-    assert (config.values["permissions"], config.values["sensitive"]) == (kept, ["data/**"])
+    second = new_kernel()
+    for mode, kept in modes.items():
+        uri = uri_of(sessions[mode])
+        second.ask("resumeSession", channel=uri)
+        config = second.session(uri).state.config
+        assert config is not None
+        assert (config.values["permissions"], config.values["sensitive"]) == (kept, ["data/**"])
 
 
 # --- sensitive files of a conversation ---
