@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from agentnb import InputQuestion, Session
+from agentnb import InputQuestion, Session, Turn
 from agentnb.agent import AgentSpec
-from agentnb.agent.catalog import custom
 from agentnb.host import Host
-from agentnb.host.conversation import Conversation
 from agentnb.host.environment import Environment
 from agentnb.host.session_options import Configuration, SessionOptions
-from agentnb.state import ActionOrigin
-from tests.unit.api.conftest import AGENTS, PATIENCE
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.kernels import CLIENT, Kernel, hosted, until
 
-CLIENT = ActionOrigin(client_id="page", client_seq=1)
+__all__ = ["CLIENT", "hosted", "until"]
+
 SOON = 0.5
 """Seconds for a hanging agent to exit when it is stopped; the usual 2.5 would only cost time."""
-Open = Callable[..., Session]
+NewKernel = Callable[..., Kernel]
 
 
 @pytest.fixture
@@ -36,30 +34,31 @@ def host() -> Iterator[Host]:
 
 
 @pytest.fixture
+def kernel(host: Host, tmp_path: Path) -> Kernel:
+    """The same host, as its surroundings see it; its sessions begin in the test's folder."""
+    return Kernel(host, tmp_path)
+
+
+@pytest.fixture
+def new_kernel(tmp_path: Path) -> Iterator[NewKernel]:
+    """Makes kernels with one log, `place` being the notebook; their sessions begin in the test's folder."""
+    kernels: list[Kernel] = []
+
+    def make(folder: Path = tmp_path, place: str = "", log: Path = tmp_path / "log/sessions.db") -> Kernel:
+        kernels.append(Kernel(Host(log=log, place=place), folder))
+        return kernels[-1]
+
+    yield make
+    for kernel in kernels:
+        kernel.close()
+
+
+@pytest.fixture
 def impatient(host: Host) -> dict[str, Any]:
     """Returns a `spec` with short timeouts; only the first answer may take as long as the machine needs."""
     host.agents.start_timeout = PATIENCE
     host.agents.stop_patience = SOON
     return {"initialize_timeout": 0.5}
-
-
-@pytest.fixture
-def attended(host: Host) -> Host:
-    """The same host, with a user attached."""
-    host.environment.connect(attached=lambda: True)
-    return host
-
-
-@pytest.fixture
-def open_session(host: Host, tmp_path: Path) -> Open:
-    """Returns a function that opens a session with the agent `script`; `spec` changes its description."""
-
-    def begin(script: str, *args: str, spec: dict[str, Any] | None = None, **options: Any) -> Session:
-        described = custom([sys.executable, str(AGENTS / f"{script}.py"), *args], name=script)
-        described = replace(described, **(spec or {}))
-        return Session(host.loop.call(lambda: host.open(described, cwd=tmp_path, **options)))
-
-    return begin
 
 
 class Saved:
@@ -83,11 +82,6 @@ def configuration(spec: AgentSpec, cwd: Path, env: dict[str, str] | None = None,
     return SessionOptions(spec=spec, cwd=cwd, env=env or {}, **options).configuration(Environment())
 
 
-def hosted(host: Host, session: Session) -> Conversation:
-    """Returns the host's conversation of *session*."""
-    return host.loop.call(host.find, session.chat.resource)
-
-
 def uri_of(session: Session) -> str:
     """Returns the URI of *session* on the host."""
     return session.chat.resource.removesuffix("/chat")
@@ -98,22 +92,27 @@ def agent_idle(session: Session) -> bool:
     return session.health().silent is None
 
 
-def until(host: Host, session: Session, condition: Callable[[], Any], patience: float = PATIENCE) -> None:
-    """Waits, change by change of *session*, until *condition* holds."""
-    conversation, done = hosted(host, session), Event()
-
-    def look() -> None:
-        if condition():
-            done.set()
-
-    unwatch = host.loop.call(conversation.watch, look)
-    try:
-        host.loop.call(look)
-        assert done.wait(patience), "it never came to that"
-    finally:
-        host.loop.call(unwatch)
-
-
 def inputs(session: Session) -> list[InputQuestion]:
     """Returns the open input requests."""
     return [each for each in session.questions if isinstance(each, InputQuestion)]
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    """Runs a turn of the agent `writes_files` with these *steps*."""
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
+
+
+def changes_of(session: Session, turn: Turn | None = None) -> str:
+    """Returns the URI of the change set of *turn*, or of the conversation."""
+    return f"{uri_of(session)}/changes" + (f"/{turn.id}" if turn else "")
+
+
+def change(kernel: Kernel, uri: str, operation: str = "undo", **more: Any) -> Any:
+    """Undoes a change set, or does another operation, as a page does."""
+    return kernel.ask("invokeChangesetOperation", channel=uri, operationId=operation, **more)
+
+
+def notices(session: Session) -> list[str]:
+    """Returns the notices of all turns."""
+    parts = [part for turn in session.turns for part in (turn.snapshot.response_parts if turn.snapshot else ())]
+    return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]

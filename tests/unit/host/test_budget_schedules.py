@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb import BudgetExceeded, Session
-from agentnb.api.session import Turn
-from agentnb.host.conversation import Conversation
+from agentnb import BudgetExceeded, Session, Turn
+from agentnb.testing import Events, events
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import hosted, until
-from tests.unit.host.test_budgets import Kernel
+from tests.unit.host.test_budgets import Spender
 
 PROMPT = st.tuples(st.integers(0, 400), st.integers(0, 4))
 """Tokens, and quarters of a dollar."""
@@ -50,21 +47,18 @@ def test_concurrent_conversations_stop_at_the_modelled_limit(
     """All conversations that spend more than is left in a wave are stopped; nothing begins after it."""
     model = Model(tokens, quarters, turns)
     with tempfile.TemporaryDirectory() as folder:
-        kernel = Kernel(Path(folder))
-        kernel.settings.values["budget_day"] = f"{tokens} tokens, {quarters / 4:.2f} USD"
-        sessions = [kernel.start(budget=f"{turns} turns") for _ in range(3)]
+        kernel = Spender(Path(folder))
+        kernel.settings_here.values["budget_day"] = f"{tokens} tokens, {quarters / 4:.2f} USD"
+        sessions = [kernel.spend(budget=f"{turns} turns") for _ in range(3)]
         try:
-            for number, wave in enumerate(waves):
-                _run(kernel, sessions, model, wave, Path(folder) / f"gate-{number}")
+            with events("turn") as sent:
+                for number, wave in enumerate(waves):
+                    _run(sessions, model, wave, Path(folder) / f"gate-{number}", sent)
         finally:
-            kernel.host.close()
+            kernel.close()
 
 
-def _is_sent(conversation: Conversation, turn: Turn) -> bool:
-    return conversation.channels.prompted == turn.id
-
-
-def _run(kernel: Kernel, sessions: list[Session], model: Model, wave: dict[int, tuple[int, int]], gate: Path) -> None:
+def _run(sessions: list[Session], model: Model, wave: dict[int, tuple[int, int]], gate: Path, sent: Events) -> None:
     begin = {which: prompt for which, prompt in wave.items() if model.may_begin(which)}
     is_reached = model.quarters + sum(quarters for _, quarters in begin.values()) >= model.most_quarters
     running: list[Turn] = []
@@ -76,8 +70,7 @@ def _run(kernel: Kernel, sessions: list[Session], model: Model, wave: dict[int, 
                 turn.wait(PATIENCE)
             assert turn.text == ""
             continue
-        conversation = hosted(kernel.host, sessions[which])
-        until(kernel.host, sessions[which], partial(_is_sent, conversation, turn))
+        sent.wait_for("turn.prompted", turn=turn.id, timeout=PATIENCE)
         model.turns[which] += 1
         running.append(turn)
     gate.touch()

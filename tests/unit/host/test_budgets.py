@@ -5,28 +5,23 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 import agentnb
 from agentnb import BudgetExceeded, InputQuestion, Session, TurnCancelled, UsageError
-from agentnb.agent.catalog import custom
-from agentnb.host import Host
-from agentnb.host.permissions.session_policy import HostPolicy
-from agentnb.log.record import LogBatch, SessionRecord, TurnUsage
-from agentnb.log.store import LogStore
-from agentnb.policy.audit import AuditLog
-from agentnb.policy.store import PolicyFiles
-from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import AGENTS, PATIENCE, KernelSettings
 from tests.unit.api.test_history import Folder
-from tests.unit.host.conftest import inputs, until
+from tests.unit.host.conftest import inputs, notices
+from tests.unit.host.kernels import Kernel, host_with_policy
 
 SPENDS = [sys.executable, str(AGENTS / "spends.py")]
 BEGIN = """import agentnb, json, os, sys
@@ -45,34 +40,29 @@ session = agentnb.start("spends", budget=os.environ.get("BUDGET"))
 """
 
 
-class Kernel:
-    """A host with its own log, settings and policy files, to which a user can be attached."""
+class Spender(Kernel):
+    """A kernel with its own log, settings and policy files, whose agents spend."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.settings = KernelSettings()
-        files = PolicyFiles(folder / "user.toml", site=(folder / "site.toml",))
-        policy = HostPolicy(files, AuditLog(folder / "audit.jsonl"), {})
-        self.host = Host(log=folder / "log.db", policy=policy)
-        self.host.environment.connect(settings=self.settings)
+        policy = folder / "user.toml"
+        super().__init__(host_with_policy(policy, folder, site=folder / "site.toml", log=folder / "log.db"), folder)
+        self.settings_here = KernelSettings()
+        self.connect(settings=self.settings_here)
 
-    def start(self, *words: str, **options: str) -> Session:
-        spec = replace(custom([*SPENDS, *words], name="spends"), counts_tokens="turn")
-        return Session(self.host.loop.call(lambda: self.host.open(spec, cwd=self.folder, **options)))
-
-    def attend(self) -> None:
-        self.host.environment.connect(attached=lambda: True)
+    def spend(self, *words: str, **options: Any) -> Session:
+        """Starts a session with the agent that spends as its prompts say."""
+        return self.start("spends", *words, spec={"counts_tokens": "turn"}, **options)
 
     def question(self, session: Session) -> InputQuestion:
-        until(self.host, session, lambda: inputs(session))
+        self.until(session, lambda: inputs(session))
         return inputs(session)[0]
 
 
 @pytest.fixture
-def kernel(tmp_path: Path) -> Iterator[Kernel]:
-    kernel = Kernel(tmp_path)
+def kernel(tmp_path: Path) -> Iterator[Spender]:
+    kernel = Spender(tmp_path)
     yield kernel
-    kernel.host.close()
+    kernel.close()
 
 
 def folder(tmp_path: Path) -> Folder:
@@ -80,12 +70,6 @@ def folder(tmp_path: Path) -> Folder:
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents/spends.toml").write_text(f'name = "spends"\ntitle = "Spends"\ncommand = {json.dumps(SPENDS)}\n')
     return Folder(tmp_path)
-
-
-def notices(session: Session) -> list[str]:
-    """Returns the notices of all turns."""
-    parts = [part for turn in session.turns for part in (turn.snapshot.response_parts if turn.snapshot else ())]
-    return [str(part.content) for part in parts if isinstance(part, SystemNotificationResponsePart)]
 
 
 LIMITS = [
@@ -97,10 +81,10 @@ LIMITS = [
 
 @pytest.mark.parametrize(("budget", "prompt", "message"), LIMITS)
 def test_unattended_turn_fails_at_the_limit_and_names_it(
-    kernel: Kernel, budget: str, prompt: str, message: str
+    kernel: Spender, budget: str, prompt: str, message: str
 ) -> None:
     """The agent is cancelled in mid-turn; its work stays; the next prompt is not sent."""
-    session = kernel.start(budget=budget)
+    session = kernel.spend(budget=budget)
     turn = session.prompt(prompt)
     with pytest.raises(BudgetExceeded) as raised:
         turn.wait(PATIENCE)
@@ -115,9 +99,9 @@ def test_unattended_turn_fails_at_the_limit_and_names_it(
     assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
-def test_usage_reported_at_turn_end_limits_the_next_prompt(kernel: Kernel) -> None:
+def test_usage_reported_at_turn_end_limits_the_next_prompt(kernel: Spender) -> None:
     """One notice and one warning at 80 %; a prompt that would begin over the limit is not sent."""
-    session = kernel.start(budget="1000 tokens, 3 turns")
+    session = kernel.spend(budget="1000 tokens, 3 turns")
     session.prompt("tokens 300 50").wait(PATIENCE)
     assert notices(session) == []
     with pytest.warns(UserWarning, match="This conversation's budget: 900 of 1,000 tokens used"):
@@ -131,10 +115,10 @@ def test_usage_reported_at_turn_end_limits_the_next_prompt(kernel: Kernel) -> No
         session.prompt("tokens 1 1").wait(PATIENCE)
 
 
-def test_question_at_the_limit_extends_the_budget_or_stops(kernel: Kernel) -> None:
+def test_question_at_the_limit_extends_the_budget_or_stops(kernel: Spender) -> None:
     """The turn waits for the answer; a prompt waits, too; cancelling the turn answers the question."""
     kernel.attend()
-    session = kernel.start(budget="$2")
+    session = kernel.spend(budget="$2")
     turn = session.prompt("cost 2;wait")
     question = kernel.question(session)
     assert question.message == "This conversation's budget of $2.00 is used up ($2.00)."
@@ -157,20 +141,20 @@ def test_question_at_the_limit_extends_the_budget_or_stops(kernel: Kernel) -> No
     assert (turn.wait(PATIENCE).state, inputs(session)) == ("cancelled", [])
 
 
-def test_agent_that_does_not_stop_at_the_limit_is_ended(kernel: Kernel) -> None:
-    session = kernel.start(budget="$1")
-    kernel.host.loop.call(lambda: setattr(kernel.host.find(session.chat.resource).turns, "cancel_grace", 0.2))
+def test_agent_that_does_not_stop_at_the_limit_is_ended(kernel: Spender) -> None:
+    session = kernel.spend(budget="$1")
+    kernel.hurry(session, cancel=0.2)
     with pytest.raises(BudgetExceeded, match=r"\$1.00 is used up"):
         session.prompt("cost 1;deaf").wait(PATIENCE)
     session.budget = "$9"
     assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
-def test_settings_and_policy_files_all_limit_the_budget(kernel: Kernel) -> None:
+def test_settings_and_policy_files_all_limit_the_budget(kernel: Spender) -> None:
     """The conversation's own budget replaces the setting's; the administrator's limit asks nobody."""
     kernel.attend()
-    kernel.settings.values["budget"] = "1 turn"
-    session = kernel.start()
+    kernel.settings_here.values["budget"] = "1 turn"
+    session = kernel.spend()
     with pytest.warns(UserWarning, match="1 of 1 turn used"):
         session.prompt("cost 1").wait(PATIENCE)
     turn = session.prompt("cost 1")
@@ -197,30 +181,30 @@ def test_settings_and_policy_files_all_limit_the_budget(kernel: Kernel) -> None:
 WRONG = ["lots", "-5 USD", "nan tokens", "200k", "0 turns", "1.5 turns", "$5, 3 EUR", "5 dollars", "9" * 40]
 
 
-@pytest.mark.parametrize("text", WRONG)
-def test_invalid_budget_is_refused_with_the_wrong_part(kernel: Kernel, text: str) -> None:
+def test_invalid_budget_is_refused_with_the_wrong_part(kernel: Spender) -> None:
     """Refused when it is given; in a file edited by hand it lets no turn begin without a question."""
-    with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
-        agentnb.start("eliza", budget=text)
-    session = kernel.start()
-    with pytest.raises(UsageError):
-        session.budget = text
-    for name in ("user.toml", "site.toml"):
-        (kernel.folder / name).write_text(f'headless = "deny"\nbudget_day = "{text}"\n')
-        with pytest.raises(BudgetExceeded, match=rf"A budget cannot be read. .*{name}, line 2: budget_day"):
-            session.prompt("cost 1").wait(PATIENCE)
-        (kernel.folder / name).unlink()
-    assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
+    session = kernel.spend()
+    for text in WRONG:
+        with pytest.raises(UsageError, match=r"^budget: .*200k tokens, \$5"):
+            agentnb.start("eliza", budget=text)
+        with pytest.raises(UsageError):
+            session.budget = text
+        for name in ("user.toml", "site.toml"):
+            (kernel.folder / name).write_text(f'headless = "deny"\nbudget_day = "{text}"\n')
+            with pytest.raises(BudgetExceeded, match=rf"A budget cannot be read. .*{name}, line 2: budget_day"):
+                session.prompt("cost 1").wait(PATIENCE)
+            (kernel.folder / name).unlink()
+        assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
 @pytest.mark.parametrize("text", ['budget = "lots"', "budget = -1", "budget_day = [1]", 'budget_day = "$5"\n]]]'])
 def test_invalid_budget_in_settings_blocks_turns_until_confirmed(
-    kernel: Kernel, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernel: Spender, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A typing error lifts no limit; the error names the file and the part."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path))
     (tmp_path / "settings.toml").write_text(f"{text}\n")
-    session = kernel.start()
+    session = kernel.spend()
     with pytest.raises(BudgetExceeded, match=r"The setting budget\w* cannot be read. .*settings.toml"):
         session.prompt("cost 1").wait(PATIENCE)
     kernel.attend()
@@ -230,9 +214,9 @@ def test_invalid_budget_in_settings_blocks_turns_until_confirmed(
     assert session.prompt("cost 1").wait(PATIENCE).text == "did cost 1"
 
 
-def test_unreported_usage_is_noticed_once_and_other_limits_hold(kernel: Kernel) -> None:
+def test_unreported_usage_is_noticed_once_and_other_limits_hold(kernel: Spender) -> None:
     """Tokens, cost, or another currency."""
-    session = kernel.start("silent", budget="$1, 1k tokens, 2 turns")
+    session = kernel.spend("silent", budget="$1, 1k tokens, 2 turns")
     session.prompt("cost 5;tokens 5000 1").wait(PATIENCE)
     assert notices(session) == [
         "spends does not report cost: the limit of $1.00 is not enforced; time and turns are.",
@@ -244,7 +228,7 @@ def test_unreported_usage_is_noticed_once_and_other_limits_hold(kernel: Kernel) 
     assert len(notices(session)) == before + 1
     with pytest.raises(BudgetExceeded, match="2 turns"):
         session.prompt("cost 1").wait(PATIENCE)
-    euros = kernel.start("currency=EUR", budget="$1")
+    euros = kernel.spend("currency=EUR", budget="$1")
     euros.prompt("cost 5").wait(PATIENCE)
     assert notices(euros)[0].endswith(
         "reports its cost in EUR, not USD: the limit of $1.00 is not enforced; time and turns are."
@@ -294,24 +278,14 @@ def test_budget_survives_a_kernel_that_is_killed(tmp_path: Path) -> None:
     assert (out[0], "($3.50)" in out[1]) == ("{}", True)
 
 
-def test_daily_budget_resets_only_at_local_midnight(
-    tmp_path: Path,
-) -> None:
+def test_daily_budget_resets_only_at_local_midnight(tmp_path: Path) -> None:
     """Usage of two hours ago counts by local time; usage dated "tomorrow" always counts."""
     here, now = folder(tmp_path), time.time()
-    used, later = "eliza:/used", "eliza:/later"
-    store = LogStore(here.log, "h")
-    rows = [
-        TurnUsage(uri=uri, number=0, ended_at=int((now + hours * 3600) * 1000), cost=cost, currency="USD")
-        for uri, hours, cost in ((used, -2, 4.0), (later, 30, 2.0))
-    ]
-    sessions = {
-        uri: SessionRecord(uri=uri, agent="eliza", title="T", cwd="/w", host_id="h", created_at=1, modified_at=1)
-        for uri in (used, later)
-    }
-    store.write(LogBatch(sessions=sessions, usage=rows))
-    assert store.flush(PATIENCE)
-    store.close()
+    here.run(f"{BEGIN}for cost in (4, 2): say(session.prompt(f'cost {{cost}}'))", AGENTNB_CONFIG_DIR=str(tmp_path))
+    with closing(sqlite3.connect(here.log)) as log, log:
+        for number, hours in enumerate((-2, 30)):
+            moment = int((now + hours * 3600) * 1000)
+            log.execute("UPDATE usage SET ended_at = ? WHERE number = ?", (moment, number))
     (tmp_path / "settings.toml").write_text('budget_day = "$6"\n')
     script = f"{BEGIN}say(session.prompt('cost 1'))"
     hour = time.gmtime(now).tm_hour

@@ -5,53 +5,36 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentnb import Session, Turn
-from agentnb.agent.catalog import custom
+from agentnb import Session
 from agentnb.errors import ChangesError
-from agentnb.host import Host
-from agentnb.host.changes.workspace_store import CLOCK_NS, FileTimes, read_file_times
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, Saved, hosted, until
-
-
-def does(session: Session, *steps: list[Any]) -> Turn:
-    """Runs a turn with these *steps*."""
-    return session.prompt(json.dumps(steps)).wait(PATIENCE)
-
-
-@pytest.fixture
-def kept_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    """A host that keeps sessions, but has no data folder."""
-    (tmp_path / "data").write_text("a file")
-    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
-    host = Host(log=tmp_path / "log.db")
-    yield host
-    host.close()
+from tests.unit.host.conftest import NewKernel, Saved, does
+from tests.unit.host.kernels import Kernel
 
 
 def test_changes_are_tracked_when_git_is_missing(
-    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     (tmp_path / "a.txt").write_text("one\n")
-    turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
+    turn = does(kernel.start("writes_files"), ["write", "a.txt", "two\n"])
     assert [(each.name, each.status) for each in turn.changes] == [("a.txt", "changed")]
     turn.undo()
     assert (tmp_path / "a.txt").read_text() == "one\n"
 
 
-def test_turn_completes_when_changes_cannot_be_stored(kept_host: Host, tmp_path: Path) -> None:
-    """Its changes are unknown; the state and Python say why."""
+def test_turn_completes_when_changes_cannot_be_stored(
+    new_kernel: NewKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The data folder is a file: the turn's changes are unknown; the state and Python say why."""
+    (tmp_path / "data").write_text("a file")
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     (tmp_path / "work").mkdir()
-    spec = custom([sys.executable, str(AGENTS / "writes_files.py")], name="writes_files")
-    session = Session(kept_host.loop.call(lambda: kept_host.open(spec, cwd=tmp_path / "work")))
+    session = new_kernel(tmp_path / "work").start("writes_files")
     turn = does(session, ["write", "a.txt", "a"])
     assert turn.text == "Done."
     known = session.chat.turns[0].changes
@@ -62,9 +45,9 @@ def test_turn_completes_when_changes_cannot_be_stored(kept_host: Host, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["a\0b", "d/" * 3_000 + "x", "x" * 1_000_000, "\0"])
-def test_changes_stay_known_after_an_impossible_file_name(open_session: Open, tmp_path: Path, name: str) -> None:
+def test_changes_stay_known_after_an_impossible_file_name(kernel: Kernel, name: str) -> None:
     """Those of this turn and of later turns in the folder; no note has the name."""
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     first = does(session, ["claim", name], ["claim", f"/{name}"], ["write", "a.txt", "a"])
     assert [(each.name, each.status) for each in first.changes] == [("a.txt", "added")]
     known = session.chat.turns[0].changes
@@ -74,23 +57,21 @@ def test_changes_stay_known_after_an_impossible_file_name(open_session: Open, tm
     assert [(each.name, each.status) for each in second.changes] == [("a.txt", "changed")]
 
 
-def test_changes_stay_known_after_hostile_tool_calls(open_session: Open) -> None:
+def test_changes_stay_known_after_hostile_tool_calls(kernel: Kernel) -> None:
     """The changes of these turns and of the next agent's in the same folder."""
-    attackers = open_session("hostile")
+    attackers = kernel.start("hostile")
     folder = AGENTS.parent / "cases" / "attacks"
     count = sum(len(json.loads(path.read_text(encoding="utf-8"))["messages"]) for path in folder.glob("*.json"))
     for start in range(0, count, 40):
         attackers.prompt(f"{start} {start + 40}").wait(PATIENCE, check=False)
-    session = open_session("writes_files")
-    turn = does(session, ["write", "a.txt", "a"])
+    turn = does(kernel.start("writes_files"), ["write", "a.txt", "a"])
     assert [(each.name, each.status) for each in turn.changes] == [("a.txt", "added")]
     assert [each.changes.status for each in attackers.chat.turns if each.changes] == ["ready"] * (count // 40 + 1)
 
 
-def test_changes_report_a_workspace_that_no_longer_exists(open_session: Open, tmp_path: Path) -> None:
+def test_changes_report_a_workspace_that_no_longer_exists(kernel: Kernel, tmp_path: Path) -> None:
     """The next turn fails as usual."""
-    session = open_session("writes_files")
-    turn = does(session, ["vanish"])
+    turn = does(kernel.start("writes_files"), ["vanish"])
     with pytest.raises(ChangesError, match="no longer exists"):
         _ = turn.changes
     tmp_path.mkdir()
@@ -105,12 +86,13 @@ def test_changes_report_a_workspace_that_no_longer_exists(open_session: Open, tm
     ],
 )
 def test_undo_leaves_files_that_the_user_saved_meanwhile(
-    attended: Host, open_session: Open, tmp_path: Path, case: tuple[str, str, str]
+    kernel: Kernel, tmp_path: Path, case: tuple[str, str, str]
 ) -> None:
     """Also a file that a tool call names; each can be undone by itself."""
     saved, claimed, stay = case
-    attended.environment.connect(editors=Saved(*(str(tmp_path.resolve() / name) for name in saved)))
-    session = open_session("writes_files")
+    kernel.attend()
+    kernel.connect(editors=Saved(*(str(tmp_path.resolve() / name) for name in saved)))
+    session = kernel.start("writes_files")
     steps = [["write", "agent.txt", "a\n"], *(["write", name, "u\n"] for name in saved)]
     turn = does(session, *steps, *(["claim", name] for name in claimed))
     expected = {name: ("toolCall", "user") if name in claimed else ("user",) for name in saved}
@@ -127,72 +109,54 @@ def test_undo_leaves_files_that_the_user_saved_meanwhile(
 
 
 @pytest.mark.parametrize("claimed", [False, True])
-def test_autosaved_file_is_no_change_unless_a_tool_call_names_it(
-    attended: Host, open_session: Open, tmp_path: Path, claimed: bool
-) -> None:
-    attended.environment.connect(editors=Saved(str(tmp_path.resolve() / "fit.ipynb"), by_itself=True))
+def test_autosaved_file_is_no_change_unless_a_tool_call_names_it(kernel: Kernel, tmp_path: Path, claimed: bool) -> None:
+    kernel.attend()
+    kernel.connect(editors=Saved(str(tmp_path.resolve() / "fit.ipynb"), by_itself=True))
     steps = [["write", "fit.ipynb", "{}"], ["write", "agent.txt", "a"], *([["claim", "fit.ipynb"]] if claimed else [])]
-    turn = does(open_session("writes_files"), *steps)
+    turn = does(kernel.start("writes_files"), *steps)
     assert [each.name for each in turn.changes] == ["agent.txt", *(["fit.ipynb"] if claimed else [])]
 
 
-def test_cancelled_turn_includes_files_that_are_written_late(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_cancelled_turn_includes_files_that_are_written_late(kernel: Kernel, tmp_path: Path) -> None:
     """Changes are collected when the agent has answered."""
     pipe = tmp_path.parent / f"{tmp_path.name}.pipe"
     os.mkfifo(pipe)
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     turn = session.prompt(json.dumps([["write", "a.txt", "a"], ["wait", str(pipe)], ["write", "late.txt", "l"]]))
     with pipe.open("wb"):
         turn.cancel()
-    until(host, session, lambda: hosted(host, session).changes.is_settled(turn.id))
+    kernel.until(session, lambda: is_compared(session))
     assert [each.name for each in turn.changes] == ["a.txt", "late.txt"]
 
 
-def test_file_times_show_a_new_file(tmp_path: Path) -> None:
-    """Environments and the like do not count."""
-    (tmp_path / "a.txt").write_text("one")
-    first = read_file_times(tmp_path)
-    (tmp_path / "node_modules").mkdir()
-    (tmp_path / "node_modules/x.js").write_text("x")
-    (tmp_path / "b.txt").write_text("two")
-    second = read_file_times(tmp_path)
-    assert first is not None
-    assert second is not None
-    assert ({*first.entries}, {*second.entries}) == ({"a.txt"}, {"a.txt", "b.txt"})
-    assert not second.is_unchanged_since(first)
-    assert read_file_times(tmp_path / "nothing") is None
+def is_compared(session: Session) -> bool:
+    """True if the changes of the first turn are known."""
+    turns = session.chat.turns
+    known = turns[0].changes if turns else None
+    return known is not None and known.status == "ready"
 
 
 def test_change_store_drops_the_oldest_turns_above_its_limit(
-    open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest turns cannot be undone any more, and say so."""
     monkeypatch.setenv("AGENTNB_CHANGES_MAX", "1")
     (tmp_path / "a.txt").write_text("one\n")
-    turn = does(open_session("writes_files"), ["write", "a.txt", "two\n"])
+    turn = does(kernel.start("writes_files"), ["write", "a.txt", "two\n"])
     assert [each.name for each in turn.changes] == ["a.txt"]
     with pytest.raises(ChangesError, match="no longer stored"):
         turn.undo()
     assert (tmp_path / "a.txt").read_text() == "two\n"
 
 
-@pytest.mark.parametrize(("age", "is_certain"), [(1, False), (10 * CLOCK_NS, True)])
-def test_file_times_are_uncertain_right_after_a_change(age: int, is_certain: bool) -> None:
-    """It may change again with the same time: file systems' clocks are coarse."""
-    entries = {"a.txt": (0, 10**18 - age, 1, 1, 1)}
-    before, after = FileTimes(entries, 10**18), FileTimes(entries, 10**18 + CLOCK_NS)
-    assert after.is_unchanged_since(before) is is_certain
-
-
-def test_ignored_file_can_be_undone_when_allowed_first(attended: Host, open_session: Open, tmp_path: Path) -> None:
+def test_ignored_file_can_be_undone_when_allowed_first(kernel: Kernel, tmp_path: Path) -> None:
     """The host reads it before the write, and again for a turn of another kernel."""
-    del attended
+    kernel.attend()
     (tmp_path / ".gitignore").write_text("out/\n")
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a.csv").write_text("old\n")
-    turn = does(
-        open_session("writes_files", mode="allow"), ["ask", "out/a.csv", "new\n"], ["ask", "out/b.csv", "new\n"]
-    )
+    session = kernel.start("writes_files", mode="allow")
+    turn = does(session, ["ask", "out/a.csv", "new\n"], ["ask", "out/b.csv", "new\n"])
     assert [(each.name, each.status, each.undoable) for each in turn.changes] == [
         ("out/a.csv", "changed", True),
         ("out/b.csv", "added", True),
@@ -204,7 +168,7 @@ def test_ignored_file_can_be_undone_when_allowed_first(attended: Host, open_sess
 
 
 def test_first_snapshot_does_not_block_the_first_prompt(
-    host: Host, open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A prompt sent meanwhile runs without it, and its turn says so."""
     for number in range(600):
@@ -217,12 +181,12 @@ def test_first_snapshot_does_not_block_the_first_prompt(
     program.write_text(f"#!/bin/sh\n{waits}\nexec '{shutil.which('git')}' \"$@\"\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{beside}:{os.environ['PATH']}")
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     with pipe.open("wb"):  # the snapshot has begun: git reads the pipe
         pipe.unlink()
         turn = does(session, ["write", "a.txt", "a"])
         assert (turn.done, turn.text) == (True, "Done.")
-        assert not hosted(host, session).changes.is_settled(turn.id)
+        assert not is_compared(session)
     assert [note for note in turn.changes.notes if note.startswith("The first snapshot took longer")] != []
     later = does(session, ["write", "b.txt", "b"])
     assert [(each.name, each.status) for each in later.changes] == [("b.txt", "added")]

@@ -1,4 +1,7 @@
-"""Changes of files by tool calls, with the cases that vitest runs too (`tests/cases/changes.json`)."""
+"""Changes of files by tool calls, with the cases that vitest runs too (`tests/cases/changes.json`).
+
+The inside: tables of diffs, which git applies.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from agentnb.host.changes.items import shown_outside
 from agentnb.host.files.changes import LONGEST, changes
 from agentnb.state import ToolCallResponsePart, decode
 
@@ -80,8 +82,3 @@ def test_file_too_large_to_compare_has_no_line_counts() -> None:
     """Two texts of a million characters each, plus one."""
     (change,) = changes([edit(["/w/a", "x" * (LONGEST // 2), "y" * (LONGEST // 2 + 1)])], CWD)
     assert change == ("a", "changed", None, None, "")
-
-
-def test_nearby_file_outside_the_workspace_has_a_relative_path() -> None:
-    assert shown_outside("/home/me/data/x.csv", "/home/me/work") == "../data/x.csv"
-    assert shown_outside("/etc/hosts", "/home/me/work") == "/etc/hosts"

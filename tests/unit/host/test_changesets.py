@@ -3,77 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentnb import Session, Turn
 from agentnb.errors import FileUnavailable, UnknownSession, UsageError
-from agentnb.host import Host
-from agentnb.server.request_table import wire_name
-from agentnb.server.service import Service
-from agentnb.state import ChangesetState, Envelope, action_type, reduce_changeset
-from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import Open, hosted
-
-Follow = Callable[[str], "Follower"]
+from tests.unit.host.conftest import change, changes_of, does, uri_of
+from tests.unit.host.kernels import Kernel
 
 
-class Follower:
-    """A client of one change set: its first state, reduced by the actions that follow."""
-
-    def __init__(self, host: Host, uri: str) -> None:
-        channel = host.channel(uri)
-        self.uri = uri
-        self.state: ChangesetState = channel.state
-        self.heard: list[str] = []
-        host.listen(self.hear)
-
-    def hear(self, channel: Any, envelope: Envelope) -> None:
-        if channel.uri == self.uri:
-            self.heard.append(action_type(envelope.action))
-            self.state = reduce_changeset(self.state, envelope.action)
-
-    @property
-    def rows(self) -> list[tuple[str, Any, Any]]:
-        """Returns id, state and lines of each change."""
-        entries = ((each.id, (each.meta or {})["agentnb"], each.edit.get("diff")) for each in self.state.files)
-        return [(change_id, meta["state"], diff) for change_id, meta, diff in entries]
-
-
-@pytest.fixture
-def follow(host: Host) -> Follow:
-    return lambda uri: host.loop.call(Follower, host, uri)
-
-
-def does(session: Session, *steps: list[Any]) -> Turn:
-    """Runs a turn with these *steps*."""
-    return session.prompt(json.dumps(steps)).wait(PATIENCE)
-
-
-def ask(host: Host, method: str, **params: Any) -> Any:
-    """Returns the answer to a page."""
-    service = Service(host, lambda _client, _message: None)
-
-    async def answer() -> Any:
-        return await service.ask("page", wire_name(method), params)
-
-    return host.loop.submit(answer()).result(PATIENCE)
-
-
-def test_session_offers_change_sets_per_turn_and_conversation(
-    host: Host, open_session: Open, follow: Follow, tmp_path: Path
-) -> None:
+def test_session_offers_change_sets_per_turn_and_conversation(kernel: Kernel, tmp_path: Path) -> None:
     """A change set is built when a client subscribes."""
     (tmp_path / "a.txt").write_text("1\n")
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     turn = does(session, ["write", "a.txt", "2\n"], ["write", "b c.txt", "b\n"], ["claim", "a.txt"])
-    uri = hosted(host, session).session.uri
+    uri = uri_of(session)
     templates = [each.uri_template for each in session.state.changesets or ()]
     assert templates == [f"{uri}/changes/{{turnId}}", f"{uri}/changes"]
-    state = follow(f"{uri}/changes/{turn.id}").state
+    state = kernel.follow(f"{uri}/changes/{turn.id}").state
     (first, second) = state.files
     content = first.edit["before"].pop("content")["uri"], first.edit["after"].pop("content")["uri"]
     place = f"{tmp_path.resolve().as_uri()}/a.txt"
@@ -96,30 +44,20 @@ def test_session_offers_change_sets_per_turn_and_conversation(
     assert [(each.id, each.scopes, each.status) for each in state.operations or ()] == [
         (name, ("changeset", "resource"), "idle") for name in ("undo", "redo", "keep", "apply")
     ]
-    assert [each.id for each in follow(f"{uri}/changes").state.files] == ["file:a.txt", "file:b c.txt"]
+    assert [each.id for each in kernel.follow(f"{uri}/changes").state.files] == ["file:a.txt", "file:b c.txt"]
     with pytest.raises(UnknownSession):
-        host.loop.call(host.channel, f"{uri}/changes/nothing")
+        kernel.follow(f"{uri}/changes/nothing")
 
 
-def test_change_set_sends_each_step_of_an_undo_to_clients(
-    host: Host, open_session: Open, follow: Follow, tmp_path: Path
-) -> None:
+def test_change_set_sends_each_step_of_an_undo_to_clients(kernel: Kernel, tmp_path: Path) -> None:
     """The actions have reducers in every client and lead to the state that a new client gets."""
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     turn = does(session, ["write", "a.txt", "a\n"], ["write", "b.txt", "b\n"])
-    conversation = hosted(host, session)
-    of_turn = follow(f"{conversation.session.uri}/changes/{turn.id}")
-    of_all = follow(f"{conversation.session.uri}/changes")
+    of_turn, of_all = kernel.follow(changes_of(session, turn)), kernel.follow(changes_of(session))
     added = {"added": 1, "removed": 0}
-    answer = ask(
-        host,
-        "invokeChangesetOperation",
-        channel=of_turn.uri,
-        operationId="undo",
-        target={"kind": "resource", "resource": "file:a.txt"},
-    )
+    answer = change(kernel, of_turn.uri, target={"kind": "resource", "resource": "file:a.txt"})
     assert answer == {"message": "1 file was undone."}
-    decision = host.policy.audit.records[-1]
+    decision = kernel.audit[-1]
     assert (decision.kind, decision.tool, decision.what, decision.by) == ("changes", "undo", "a.txt", "user")
     rows = [("file:a.txt", "undone", added), ("file:b.txt", "open", added)]
     assert (of_turn.rows, of_all.rows) == (rows, rows)
@@ -132,75 +70,55 @@ def test_change_set_sends_each_step_of_an_undo_to_clients(
     assert of_all.rows == [*rows, ("file:c.txt", "open", added)]
     assert of_turn.rows == rows
     for each in (of_turn, of_all):
-        assert each.state == host.loop.call(host.channel, each.uri).state
-    ask(host, "invokeChangesetOperation", channel=of_all.uri, operationId="undo")
+        assert each.state == kernel.follow(each.uri).state
+    change(kernel, of_all.uri)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_undo_of_a_changed_file_returns_three_versions(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_undo_of_a_changed_file_returns_three_versions(kernel: Kernel, tmp_path: Path) -> None:
     """Only a request with choices undoes."""
     (tmp_path / "a.txt").write_text("one\n")
-    session = open_session("writes_files")
-    turn = does(session, ["write", "a.txt", "two\n"])
+    session = kernel.start("writes_files")
+    uri = changes_of(session, does(session, ["write", "a.txt", "two\n"]))
     (tmp_path / "a.txt").write_text("mine\n")
-    conversation = hosted(host, session)
-    arguments = {"channel": f"{conversation.session.uri}/changes/{turn.id}", "operationId": "undo"}
-    (conflict,) = ask(host, "invokeChangesetOperation", **arguments)["conflicts"]
+    (conflict,) = change(kernel, uri)["conflicts"]
     merged = conflict.pop("merged")
     assert conflict == {"id": "file:a.txt", "path": "a.txt", "base": "two\n", "current": "mine\n", "target": "one\n"}
-    assert "mine\n" in merged
-    assert (tmp_path / "a.txt").read_text() == "mine\n"
-    assert ask(host, "invokeChangesetOperation", **arguments, choices={"a.txt": "theirs"}) == {
-        "message": "1 file was undone."
-    }
+    assert ("mine\n" in merged, (tmp_path / "a.txt").read_text()) == (True, "mine\n")
+    assert change(kernel, uri, choices={"a.txt": "theirs"}) == {"message": "1 file was undone."}
     assert (tmp_path / "a.txt").read_text() == "one\n"
 
 
-def test_undo_onwards_also_undoes_later_turns(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_undo_onwards_also_undoes_later_turns(kernel: Kernel, tmp_path: Path) -> None:
     """`onwards` works only for a turn's whole change set."""
-    session = open_session("writes_files")
-    does(session, ["write", "a.txt", "a\n"])
-    turn = does(session, ["write", "b.txt", "b\n"])
-    does(session, ["write", "c.txt", "c\n"])
-    conversation = hosted(host, session)
-    uri = f"{conversation.session.uri}/changes"
+    session = kernel.start("writes_files")
+    _, turn, _ = (does(session, ["write", f"{name}.txt", name]) for name in "abc")
     with pytest.raises(UsageError, match="onwards"):
-        ask(host, "invokeChangesetOperation", channel=uri, operationId="undo", onwards=True)
-    ask(host, "invokeChangesetOperation", channel=f"{uri}/{turn.id}", operationId="undo", onwards=True)
+        change(kernel, changes_of(session), onwards=True)
+    change(kernel, changes_of(session, turn), onwards=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-SIDES = (
-    ("file:a.txt", "before", b"one\n", False),
-    ("file:a.txt", "after", b"two\n", False),
-    ("file:a.txt", "now", b"three\n", False),
-    ("file:new.bin", "before", b"", False),
-    ("file:new.bin", "after", b"\0\1", True),
-)
-
-
-def test_page_reads_a_change_before_after_and_now(host: Host, open_session: Open, tmp_path: Path) -> None:
-    """A side that does not exist is empty."""
+def test_page_reads_a_change_before_after_and_now(kernel: Kernel, tmp_path: Path) -> None:
+    """A side that does not exist is empty; nothing of a file that may hold secrets is sent."""
     (tmp_path / "a.txt").write_text("one\n")
-    session = open_session("writes_files")
-    turn = does(session, ["write", "a.txt", "two\n"], ["write", "new.bin", "\0\1"])
-    (tmp_path / "a.txt").write_text("three\n")
-    conversation = hosted(host, session)
-    uri = f"{conversation.session.uri}/changes/{turn.id}"
-    for change_id, side, data, is_binary in SIDES:
-        result, buffers = ask(host, "readChange", channel=uri, id=change_id, side=side)
-        assert (buffers, result) == ((data,), {"size": len(data), "cut": False, "binary": is_binary})
-
-
-def test_page_cannot_read_a_change_of_a_secret_file(host: Host, open_session: Open, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1\n")
-    session = open_session("writes_files")
-    turn = does(session, ["write", ".env", "KEY=2\n"])
-    conversation = hosted(host, session)
-    uri = f"{conversation.session.uri}/changes/{turn.id}"
+    session = kernel.start("writes_files")
+    steps = [["write", "a.txt", "two\n"], ["write", "new.bin", "\0\1"], ["write", ".env", "KEY=2\n"]]
+    uri = changes_of(session, does(session, *steps))
+    (tmp_path / "a.txt").write_text("three\n")
+    for change_id, side, data, is_binary in (
+        ("file:a.txt", "before", b"one\n", False),
+        ("file:a.txt", "after", b"two\n", False),
+        ("file:a.txt", "now", b"three\n", False),
+        ("file:new.bin", "before", b"", False),
+        ("file:new.bin", "after", b"\0\1", True),
+    ):
+        result, buffers = kernel.ask("readChange", channel=uri, id=change_id, side=side)
+        assert (buffers, result) == ((data,), {"size": len(data), "cut": False, "binary": is_binary})
     for side in ("before", "after", "now"):
         with pytest.raises(FileUnavailable, match="may hold secrets"):
-            ask(host, "readChange", channel=uri, id="file:.env", side=side)
+            kernel.ask("readChange", channel=uri, id="file:.env", side=side)
 
 
 def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
@@ -220,20 +138,17 @@ def notebook(*cells: str, outputs: tuple[str, ...] = ()) -> str:
     return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": code_cells}, indent=1)
 
 
-def test_change_of_a_notebook_file_is_read_as_cells(
-    host: Host, open_session: Open, follow: Follow, tmp_path: Path
-) -> None:
+def test_change_of_a_notebook_file_is_read_as_cells(kernel: Kernel, tmp_path: Path) -> None:
     """Counts lines of sources and outputs; a file that is no valid notebook says so and is not shown."""
     before = notebook("x = 1", "y = 2")
     (tmp_path / "fit.ipynb").write_text(before)
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     after = notebook("x = 1\nx", "y = 2", outputs=("1\n",))
     turn = does(session, ["write", "fit.ipynb", after], ["write", "no.ipynb", '{"cells": 7}'])
-    conversation = hosted(host, session)
-    followed = follow(f"{conversation.session.uri}/changes/{turn.id}")
+    followed = kernel.follow(changes_of(session, turn))
 
     def read(name: str, side: str) -> str:
-        answer = ask(host, "readChange", channel=followed.uri, id=f"file:{name}", side=side)
+        answer = kernel.ask("readChange", channel=followed.uri, id=f"file:{name}", side=side)
         return bytes(answer[1][0]).decode()
 
     assert read("fit.ipynb", "before") == "# %%\nx = 1\n\n# %%\ny = 2\n"
@@ -245,13 +160,11 @@ def test_change_of_a_notebook_file_is_read_as_cells(
     assert (tmp_path / "fit.ipynb").read_text() == before
 
 
-def test_conflict_over_a_notebook_file_shows_its_cells(host: Host, open_session: Open, tmp_path: Path) -> None:
+def test_conflict_over_a_notebook_file_shows_its_cells(kernel: Kernel, tmp_path: Path) -> None:
     (tmp_path / "fit.ipynb").write_text(notebook("x = 1"))
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     turn = does(session, ["write", "fit.ipynb", notebook("x = 2")])
     (tmp_path / "fit.ipynb").write_text(notebook("x = 3"))
-    conversation = hosted(host, session)
-    uri = f"{conversation.session.uri}/changes/{turn.id}"
-    (conflict,) = ask(host, "invokeChangesetOperation", channel=uri, operationId="undo")["conflicts"]
+    (conflict,) = change(kernel, changes_of(session, turn))["conflicts"]
     texts = {name: conflict[name] for name in ("base", "current", "target")}
     assert texts == {"base": "# %%\nx = 2\n", "current": "# %%\nx = 3\n", "target": "# %%\nx = 1\n"}

@@ -10,22 +10,20 @@ from typing import Any
 import psutil
 import pytest
 
+import agentnb
 from agentnb import Session
-from agentnb.acp.mcp import described
-from agentnb.agent.catalog import find
-from agentnb.agent.mcp import mcp_servers
 from agentnb.errors import UsageError
-from agentnb.host import Host
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open
+from tests.unit.host.kernels import Kernel
 from tests.unit.host.test_agent_lifecycle import notices
 
 SERVER = str(AGENTS / "mcp_server.py")
 
 
-def requests(session: Session) -> list[dict[str, Any]]:
-    """Returns all requests to the agent."""
-    return [json.loads(line) for line in session.prompt("tell").wait(PATIENCE, check=False).text.splitlines()]
+def servers_sent(session: Session) -> dict[str, Any]:
+    """Returns the parameters with which the agent `keeps` opened its session."""
+    requests = [json.loads(line) for line in session.prompt("tell").wait(PATIENCE, check=False).text.splitlines()]
+    return next(each["params"] for each in requests if each["method"] == "session/new")
 
 
 def scripted(*args: str, **more: Any) -> dict[str, Any]:
@@ -33,24 +31,13 @@ def scripted(*args: str, **more: Any) -> dict[str, Any]:
     return {"files": {"command": sys.executable, "args": [SERVER, *args], **more}}
 
 
-@pytest.fixture
-def with_servers(host: Host, tmp_path: Path) -> Any:
-    """Opens an eliza session with servers."""
-
-    def begin(servers: dict[str, Any]) -> Session:
-        parsed_servers = mcp_servers(servers)
-        return Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=parsed_servers)))
-
-    return begin
-
-
 def answer_to(session: Session, prompt: str) -> str:
     return session.prompt(prompt).wait(PATIENCE).text
 
 
-def test_agent_starts_an_mcp_server_with_its_arguments(with_servers: Any, tmp_path: Path) -> None:
+def test_agent_starts_an_mcp_server_with_its_arguments(kernel: Kernel, tmp_path: Path) -> None:
     """The whole path: our call, ACP, the agent, the server, and back."""
-    session = with_servers(scripted("--root", "a b", env={"LEVEL": "7"}))
+    session = kernel.start(mcp_servers=scripted("--root", "a b", env={"LEVEL": "7"}))
     turn = session.prompt("/mcp files where").wait(PATIENCE)
     expected = {"args": ["--root", "a b"], "cwd": str(tmp_path), "level": "7"}
     assert json.loads(turn.text.partition("said: ")[2]) == expected
@@ -58,20 +45,19 @@ def test_agent_starts_an_mcp_server_with_its_arguments(with_servers: Any, tmp_pa
     assert (call.title, call.status, call.raw_output["structuredContent"]) == ("files: where", "completed", expected)
 
 
-def test_mcp_command_lists_and_calls_the_servers_tools(with_servers: Any) -> None:
-    """The command leaves nothing behind."""
-    session = with_servers(scripted())
+def test_copied_and_restarted_sessions_keep_their_mcp_servers(kernel: Kernel) -> None:
+    """The command lists and calls tools, and leaves nothing behind; each way of opening a session sends them again."""
+    session = kernel.start(mcp_servers=scripted())
     assert answer_to(session, "/mcp") == "These came with the session: `files`."
-    assert [line[3:].partition("`")[0] for line in answer_to(session, "/mcp files").splitlines()[2:]] == [
-        "where",
-        "add",
-        "fail",
-        "die",
-    ]
+    listed = [line[3:].partition("`")[0] for line in answer_to(session, "/mcp files").splitlines()[2:]]
+    assert listed == ["where", "add", "fail", "die"]
     assert answer_to(session, '/mcp files add {"a": 2, "b": 3}') == "`files: add` said: 5"
     assert answer_to(session, "/mcp files fail") == "`files: fail` failed: it did not work"
     agent = psutil.Process(session.health().pid)
     assert [child for child in agent.children(recursive=True) if SERVER in child.cmdline()] == []
+    assert answer_to(session.fork(), "/mcp") == "These came with the session: `files`."
+    session.restart(PATIENCE)
+    assert answer_to(session, "/mcp") == "These came with the session: `files`."
 
 
 @pytest.mark.parametrize(
@@ -85,43 +71,27 @@ def test_mcp_command_lists_and_calls_the_servers_tools(with_servers: Any) -> Non
     ids=["ends", "refuses", "dies", "missing"],
 )
 def test_failed_mcp_server_is_named_with_the_reason(
-    with_servers: Any, server: dict[str, Any], prompt: str, expected: str
+    kernel: Kernel, server: dict[str, Any], prompt: str, expected: str
 ) -> None:
-    session = with_servers(server)
+    """A notice names the command that is missing."""
+    session = kernel.start(mcp_servers=server)
     text = answer_to(session, prompt)
     assert text.startswith("The MCP server `files` failed: ")
     assert expected in text
+    missing = "The MCP server files cannot start: there is no command 'no-such-server'."
+    assert (missing in notices(session)) == ("cannot be started" in expected)
     assert answer_to(session, "/say and on") == "and on"
 
 
-def test_mcp_server_without_its_program_gets_a_notice(with_servers: Any) -> None:
-    """The turn names the command."""
-    session = with_servers({"files": {"command": "no-such-server"}})
-    answer_to(session, "/say x")
-    assert "The MCP server files cannot start: there is no command 'no-such-server'." in notices(session)
-
-
-def test_copied_and_restarted_sessions_keep_their_mcp_servers(with_servers: Any) -> None:
-    """Each way of opening a session sends them again."""
-    session = with_servers(scripted())
-    answer_to(session, "/say one")
-    copy = session.fork()
-    assert answer_to(copy, "/mcp") == "These came with the session: `files`."
-    session.restart(PATIENCE)
-    assert answer_to(session, "/mcp") == "These came with the session: `files`."
-
-
-def test_http_and_sse_servers_go_to_agents_that_support_them(open_session: Open, tmp_path: Path) -> None:
+def test_http_and_sse_servers_go_to_agents_that_support_them(kernel: Kernel, tmp_path: Path) -> None:
     """With their headers; also further folders."""
-    servers = mcp_servers(
-        {
-            "docs": {"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer x"}},
-            "feed": {"url": "https://x.test/sse", "type": "sse"},
-        }
-    )
-    session = open_session("keeps", "http", "sse", "directories", mcp_servers=servers, directories=[tmp_path])
-    new = next(each for each in requests(session) if each["method"] == "session/new")
-    assert new["params"]["mcpServers"] == [
+    servers = {
+        "docs": {"url": "https://x.test/mcp", "headers": {"Authorization": "Bearer x"}},
+        "feed": {"url": "https://x.test/sse", "type": "sse"},
+    }
+    session = kernel.start("keeps", "http", "sse", "directories", mcp_servers=servers, directories=(tmp_path,))
+    sent = servers_sent(session)
+    assert sent["mcpServers"] == [
         {
             "type": "http",
             "name": "docs",
@@ -130,42 +100,52 @@ def test_http_and_sse_servers_go_to_agents_that_support_them(open_session: Open,
         },
         {"type": "sse", "name": "feed", "url": "https://x.test/sse", "headers": []},
     ]
-    assert new["params"]["additionalDirectories"] == [str(tmp_path)]
+    assert sent["additionalDirectories"] == [str(tmp_path)]
     assert notices(session) == ""
 
 
 @pytest.mark.parametrize(("able", "left"), [(["http"], "feed"), (["sse"], "docs"), ([], "docs, feed")])
-def test_an_unreachable_mcp_server_is_left_out_with_a_notice(open_session: Open, able: list[str], left: str) -> None:
-    servers = mcp_servers({"docs": {"url": "https://x.test"}, "feed": {"url": "https://x.test", "type": "sse"}})
-    session = open_session("keeps", *able, mcp_servers=servers)
-    new = next(each for each in requests(session) if each["method"] == "session/new")
-    assert [server["type"] for server in new["params"]["mcpServers"]] == able
+def test_an_unreachable_mcp_server_is_left_out_with_a_notice(
+    kernel: Kernel, tmp_path: Path, able: list[str], left: str
+) -> None:
+    """Also further folders; no notice has the secrets in an address."""
+    servers = {"docs": {"url": "https://x.test/?key=secret"}, "feed": {"url": "https://x.test", "type": "sse"}}
+    session = kernel.start("keeps", *able, mcp_servers=servers, directories=(tmp_path,))
+    assert [server["type"] for server in servers_sent(session)["mcpServers"]] == able
     assert f"cannot reach these MCP servers: {left}." in notices(session)
+    assert "does not support additional folders" in notices(session)
+    assert "secret" not in notices(session)
 
 
-def test_agent_gets_the_full_path_of_an_mcp_program(tmp_path: Path) -> None:
+def test_agent_gets_the_full_path_of_an_mcp_program(kernel: Kernel, tmp_path: Path) -> None:
     """ACP wants it: found on the agent's search path or in the session's folder; otherwise unchanged."""
     tool = tmp_path / "bin" / "tool"
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
-    servers = mcp_servers(
-        {"a": {"command": "tool"}, "b": {"command": "bin/tool"}, "c": {"command": "nothing"}, "d": {"command": "tool"}}
-    )
-    descriptions, unreachable, missing = described(servers, {}, tmp_path, str(tool.parent))
-    assert [server["command"] for server in descriptions] == [str(tool), str(tool), "nothing", str(tool)]
-    assert (unreachable, missing) == ((), (("c", "nothing"),))
+    servers = {"a": {"command": "tool"}, "b": {"command": "bin/tool"}, "c": {"command": "nothing"}}
+    session = kernel.start("keeps", mcp_servers=servers, env={"PATH": f"{tool.parent}:/usr/bin:/bin"})
+    sent = [server["command"] for server in servers_sent(session)["mcpServers"]]
+    assert sent == [str(tool), str(tool), "nothing"]
+    assert "The MCP server c cannot start" in notices(session)
 
 
-def test_mcp_servers_are_read_from_a_json_file(tmp_path: Path) -> None:
+def test_agents_own_mcp_servers_go_to_each_of_its_sessions(kernel: Kernel) -> None:
+    """A server given for the session wins where the names are equal."""
+    own = {"docs": {"command": "docs"}, "files": {"command": "mcp-files"}}
+    session = kernel.start("keeps", spec={"mcp_servers": own}, mcp_servers={"files": {"command": "other"}})
+    sent = [(server["name"], server["command"]) for server in servers_sent(session)["mcpServers"]]
+    assert sent == [("docs", "docs"), ("files", "other")]
+
+
+def test_mcp_servers_are_read_from_a_json_file(kernel: Kernel, tmp_path: Path) -> None:
     """``mcp.json``; the error names a bad entry."""
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": {"files": {"command": "mcp-files"}}}))
-    assert [server.name for server in mcp_servers(file)] == ["files"]
-    assert [server.command for server in mcp_servers(str(file))] == ["mcp-files"]
+    for name in (file, str(file)):
+        (server,) = servers_sent(kernel.start("keeps", mcp_servers=name))["mcpServers"]
+        assert (server["name"], server["command"]) == ("files", "mcp-files")
     for text, expected in (("{", "is not JSON"), ("3", "contains no MCP servers")):
         file.write_text(text)
         with pytest.raises(UsageError, match=expected):
-            mcp_servers(file)
-    with pytest.raises(UsageError, match="cannot be read"):
-        mcp_servers(tmp_path / "nothing.json")
+            agentnb.start("eliza", mcp_servers=file)

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentnb import Session, Turn
 from agentnb.errors import ChangesError, UsageError
-from agentnb.host import Host
-from tests.unit.host.conftest import Open, hosted
-from tests.unit.host.test_changesets import Follow, ask, does, follow
-
-__all__ = ["follow"]
+from tests.unit.host.conftest import change, changes_of, does
+from tests.unit.host.kernels import Kernel
 
 BEFORE = "".join(f"{number}\n" for number in range(30))
 FIRST, LAST = BEFORE.replace("\n3\n", "\nthree\n"), BEFORE.replace("29\n", "")
@@ -26,12 +22,11 @@ END = {"beforeStart": 29, "beforeEnd": 30, "afterStart": 29, "afterEnd": 29}
 class Review:
     """One turn that changed one file, as a page reviews it."""
 
-    def __init__(self, host: Host, session: Session, turn: Turn, follow: Follow, file: Path) -> None:
-        self.host = host
-        self.turn = turn
-        self.file = file
-        self.channel = f"{hosted(host, session).session.uri}/changes/{turn.id}"
-        self._follower = follow(self.channel)
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, self.file = kernel, kernel.folder / "a.txt"
+        self.file.write_text(BEFORE)
+        session = kernel.start("writes_files")
+        self._follower = kernel.follow(changes_of(session, does(session, ["write", "a.txt", AFTER])))
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -47,29 +42,21 @@ class Review:
         edit = self._follower.state.files[0].edit
         return {side: edit[side]["content"]["uri"].rpartition("/")[2] for side in ("before", "after")}
 
-    def do(self, operation: str, lines: dict[str, int] | None = None, **more: Any) -> Any:
+    def do(self, operation: str, hunk: dict[str, Any] | None = None, **more: Any) -> Any:
+        """Does *operation*, for *hunk* only; the contents are the present ones if it names no others."""
         target: dict[str, Any] = {"kind": "resource", "resource": "file:a.txt"}
-        if lines is not None:
-            target["hunk"] = {**lines, **self.digests}
-        return ask(
-            self.host,
-            "invokeChangesetOperation",
-            channel=self.channel,
-            operationId=operation,
-            target=target,
-            **more,
-        )
+        if hunk is not None:
+            target["hunk"] = {**self.digests, **hunk}
+        return change(self.kernel, self._follower.uri, operation, target=target, **more)
 
 
 @pytest.fixture
-def review(host: Host, open_session: Open, follow: Follow, tmp_path: Path) -> Review:
-    file = tmp_path / "a.txt"
-    file.write_text(BEFORE)
-    session = open_session("writes_files")
-    return Review(host, session, does(session, ["write", "a.txt", AFTER]), follow, file)
+def review(kernel: Kernel) -> Review:
+    return Review(kernel)
 
 
 def test_part_of_a_change_can_be_undone_and_redone(review: Review) -> None:
+    """The user's edits elsewhere stay."""
     assert review.meta["divisible"]
     assert review.do("undo", TOP)["message"] == "A part of a.txt was undone."
     assert review.file.read_text() == LAST
@@ -77,9 +64,6 @@ def test_part_of_a_change_can_be_undone_and_redone(review: Review) -> None:
     assert review.do("redo")["message"] == "A part of a.txt was redone."
     assert review.file.read_text() == AFTER
     assert ("undoneParts" in review.meta, review.counts) == (False, {"added": 1, "removed": 2})
-
-
-def test_undo_of_a_part_keeps_user_edits_elsewhere(review: Review) -> None:
     review.file.write_text(AFTER.replace("15\n", "mine\n"))
     review.do("undo", TOP)
     assert review.file.read_text() == LAST.replace("15\n", "mine\n")
@@ -97,11 +81,10 @@ def test_undo_of_a_part_the_user_changed_is_a_conflict(review: Review) -> None:
 
 
 def test_outdated_or_invalid_hunk_lines_are_refused(review: Review) -> None:
-    hunk = {**TOP, **review.digests}
+    digests = review.digests
     review.do("undo", END)
-    target = {"kind": "resource", "resource": "file:a.txt", "hunk": hunk}
     with pytest.raises(ChangesError, match="was decided in part meanwhile"):
-        ask(review.host, "invokeChangesetOperation", channel=review.channel, operationId="undo", target=target)
+        review.do("undo", {**TOP, **digests})
     for lines in ({**TOP, "beforeEnd": 99}, {**TOP, "beforeEnd": 3, "afterEnd": 3}):
         with pytest.raises(UsageError):
             review.do("undo", lines)
@@ -110,11 +93,9 @@ def test_outdated_or_invalid_hunk_lines_are_refused(review: Review) -> None:
     assert review.file.read_text() == FIRST
 
 
-def test_notebooks_and_new_files_are_not_divisible(
-    host: Host, open_session: Open, follow: Follow, tmp_path: Path
-) -> None:
+def test_notebooks_and_new_files_are_not_divisible(kernel: Kernel, tmp_path: Path) -> None:
     (tmp_path / "n.ipynb").write_text("{}")
-    session = open_session("writes_files")
+    session = kernel.start("writes_files")
     turn = does(session, ["write", "n.ipynb", '{"cells": []}'], ["write", "new.txt", "1\n"])
-    state = follow(f"{hosted(host, session).session.uri}/changes/{turn.id}").state
+    state = kernel.follow(changes_of(session, turn)).state
     assert [("divisible" in (each.meta or {})["agentnb"]) for each in state.files] == [False, False]

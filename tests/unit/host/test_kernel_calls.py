@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb import Turn
 from agentnb.errors import SessionError
-from agentnb.host import Host
 from agentnb.state import Parts
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_permissions import Talk, environment, host, ids, work
+from tests.unit.host.talk import NewTalk, Talk, environment, host, ids, new_talk, work
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
 
-__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+__all__ = ["environment", "host", "new_talk", "tools", "work"]  # the fixtures
 
 CODE = "total = 41 + 1"
 RUN = ["run_code", {"code": CODE}]
@@ -52,10 +50,9 @@ OPENCODE = [
 
 
 @pytest.fixture
-def talk(host: Host, work: Path, tools: Tools) -> Talk:
+def talk(new_talk: NewTalk, tools: Tools) -> Talk:
     """Opens a session whose agent calls kernel tools."""
-    host.environment.connect(shell=tools)
-    return Talk(host, work, script="calls_kernel", kernel_tools=True)
+    return new_talk(script="calls_kernel", kernel_tools=True, shell=tools)
 
 
 def steps(*each: Any) -> list[Any]:
@@ -136,45 +133,34 @@ def test_code_allowed_at_the_kernel_answers_a_later_request(talk: Talk) -> None:
     assert (answers, entries) == ([True, "yes", "no"], 1)
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "error"),
-    [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")],
-)
-def test_kernel_card_shows_how_the_code_ended(talk: Talk, code: str, status: str, error: str | None) -> None:
-    """If the agent shows no tool call, the kernel's card is shown; it fails if the code raises."""
-    turn = talk.prompt(*steps(["run_code", {"code": code}], {"end": 1}))
-    talk.answer(talk.questions()[0], "allow")
-    assert ended(turn) == ([status == "completed"], 1)
-    (call,) = turn.tool_calls
-    snapshot = turn.snapshot
-    assert snapshot is not None
-    state = Parts.of(snapshot.response_parts).tool_call(call.id)
-    assert call.status == status
-    assert getattr(getattr(state, "error", None), "message", None) == error
-
-
-@pytest.mark.parametrize("announced", ["pending", "in_progress"])
+@pytest.mark.parametrize("announced", [None, "pending", "in_progress"], ids=lambda each: each or "our own card")
 @pytest.mark.parametrize(
     ("code", "status", "error"), [(CODE, "completed", None), ("1 / 0", "failed", "ZeroDivisionError: division by zero")]
 )
-def test_agents_tool_call_fails_when_its_code_raises(
-    talk: Talk, announced: str, code: str, status: str, error: str | None
+def test_tool_call_fails_when_its_code_raises(
+    talk: Talk, announced: str | None, code: str, status: str, error: str | None
 ) -> None:
-    """Even if the agent calls it completed; its output is still shown."""
+    """Even if the agent calls it completed; its output is still shown. If it shows none, the kernel's card is shown."""
     run = {**CLAUDE, "rawInput": {"code": code}, "status": announced}
     done = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "status": "completed", "rawOutput": "the answer"}
-    turn = talk.prompt(*steps({"update": run}, ["run_code", {"code": code}], {"end": 1}, {"update": done}))
+    before, after = ([], []) if announced is None else ([{"update": run}], [{"update": done}])
+    turn = talk.prompt(*steps(*before, ["run_code", {"code": code}], {"end": 1}, *after))
     talk.answer(talk.questions()[0], "allow")
     assert ended(turn) == ([status == "completed"], 1)
     (call,) = turn.tool_calls
-    snapshot = turn.snapshot
-    assert snapshot is not None
-    state = Parts.of(snapshot.response_parts).tool_call("t1")
-    assert call.status == status
+    assert turn.snapshot is not None
+    state = Parts.of(turn.snapshot.response_parts).tool_call(call.id)
+    assert (call.status, call.id == "t1") == (status, announced is not None)
     assert getattr(getattr(state, "error", None), "message", None) == error
-    assert state is not None
-    assert state.details is not None
-    assert state.details.raw_output == "the answer"
+    if announced:
+        assert state is not None
+        assert state.details is not None
+        assert state.details.raw_output == "the answer"
+
+
+def stop_call(talk: Talk, turn: Turn) -> None:
+    """Stops the turn's call as a page does."""
+    talk.kernel.ask("stopToolCall", channel=talk.session.chat.resource, toolCallId=turn.tool_calls[0].id)
 
 
 @pytest.mark.parametrize("announces", [False, True], ids=["our own card", "the agent's tool call"])
@@ -195,7 +181,7 @@ def test_tool_call_shows_running_code_and_can_be_stopped(talk: Talk, tools: Tool
     def stop() -> None:
         talk.until(lambda: ((code_run := current_run()) is not None and code_run.content) or None)
         assert [each.text for each in current_run().content] == ["begun\n"]
-        talk.host.loop.call(talk.conversation.stop_tool_call, turn.tool_calls[0].id)
+        stop_call(talk, turn)
 
     with ThreadPoolExecutor(1) as user:
         stopped = user.submit(stop)
@@ -206,4 +192,4 @@ def test_tool_call_shows_running_code_and_can_be_stopped(talk: Talk, tools: Tool
     assert run_shown.ended_at >= run_shown.started_at
     assert (turn.state, turn.tool_calls[0].status) == ("complete", "failed")
     with pytest.raises(SessionError, match="is not running code in the kernel now"):
-        talk.host.loop.call(talk.conversation.stop_tool_call, turn.tool_calls[0].id)
+        stop_call(talk, turn)

@@ -3,169 +3,118 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb import PermissionQuestion, Session
-from agentnb.errors import PermissionDenied, UsageError
-from agentnb.host import Host
-from agentnb.host.conversation import Conversation
-from agentnb.kernel.tools import demand_access, kernel_tools
-from agentnb.policy.workspace import PROJECT
-from agentnb.server.messages import REFUSED
+from agentnb.errors import AgentnbError, UsageError
+from agentnb.state import SessionConfigChanged
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.conftest import Open, hosted, until
+from tests.unit.host.kernels import Kernel
+from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.server.test_service import Page
 
-READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
-
-
-@pytest.fixture
-def page(host: Host) -> Page:
-    page = Page(host)
-    page.ready()
-    return page
+__all__ = ["tools"]  # the fixture
 
 
-def begun(page: Page, **params: Any) -> Conversation:
-    return page.host.find(page.ask("createSession", {"agent": "eliza", **params})["result"]["channel"])
+def begun(kernel: Kernel, /, **params: Any) -> Session:
+    """Returns a conversation that a page began."""
+    return kernel.session(kernel.ask("createSession", agent="eliza", **params)["channel"])
 
 
-def access_of(conversation: Conversation) -> Any:
-    config = conversation.session.state.config
+def setting(session: Session, name: str = "kernel") -> Any:
+    config = session.state.config
     assert config is not None
-    return config.values.get("kernel")
+    return config.values.get(name)
 
 
-@pytest.mark.parametrize(("wanted", "access"), [("off", None), ("look", "look"), ("run", "run"), (None, None)])
-def test_page_chooses_kernel_access_of_a_new_conversation(page: Page, wanted: str | None, access: str | None) -> None:
+def choose(kernel: Kernel, session: Session, /, **config: str) -> None:
+    kernel.act(session, SessionConfigChanged(config=config))
+
+
+def test_page_chooses_kernel_access_of_a_new_conversation(kernel: Kernel) -> None:
     """The settings are the default; without access there is nothing to set."""
-    conversation = begun(page, **({} if wanted is None else {"kernel": wanted}))
-    assert (access_of(conversation), conversation.kernel is not None) == (access, access is not None)
+    for wanted, access in (("off", None), ("look", "look"), ("run", "run"), (None, None)):
+        session = begun(kernel, **({} if wanted is None else {"kernel": wanted}))
+        assert (setting(session), session.kernel_tools) == (access, access is not None)
+    with pytest.raises(Exception, match="Invalid enum value 'everything'"):
+        kernel.ask("createSession", kernel="everything")
 
 
-def choose(page: Page, conversation: Conversation, seq: int, **config: str) -> None:
-    page.dispatch(conversation.session.uri, {"type": "session/configChanged", "config": config}, seq)
+def test_kernel_access_changes_in_an_open_conversation(kernel: Kernel) -> None:
+    """Other values are refused."""
+    session = begun(kernel, kernel="run")
+    for access in ("look", "off", "run"):
+        choose(kernel, session, kernel=access)
+        assert setting(session) == access
+    for wrong in ({"kernel": "all"}, {"kernel": "look", "permissions": "allow"}):
+        with pytest.raises(AgentnbError):
+            choose(kernel, session, **wrong)
+    choose(kernel, session, permissions="deny")
+    assert (session.permissions, setting(session)) == ("deny", "run")
 
 
-def test_kernel_access_changes_in_an_open_conversation(page: Page) -> None:
-    """The agent's next call follows it; other values are refused."""
-    conversation = begun(page, kernel="run")
-    for seq, access in enumerate(("look", "off", "run"), 1):
-        choose(page, conversation, seq, kernel=access)
-        until(page.host, Session(conversation), lambda: conversation.channels.kernel_access == access)  # noqa: B023
-    choose(page, conversation, 4, kernel="all")
-    choose(page, conversation, 5, kernel="look", permissions="allow")
-    choose(page, conversation, 6, permissions="deny")
-    until(page.host, Session(conversation), lambda: conversation.mode == "deny")
-    assert access_of(conversation) == "run"
-
-
-@pytest.fixture
-def shell(page: Page) -> Iterator[None]:
-    """Connects an IPython shell for the host's agents."""
-    tools = Tools()
-    page.host.environment.connect(shell=tools)
-    yield
-    tools.loop.stop()
-
-
-def test_agent_gets_kernel_access_during_a_turn(page: Page, shell: None, open_session: Open) -> None:
+def test_agent_gets_kernel_access_during_a_turn(kernel: Kernel, tools: Tools) -> None:
     """The agent always has the tools, and each call checks the present access; nothing restarts."""
-    del shell
-    page.host.environment.connect(attached=lambda: True)
-    session = open_session("calls_kernel", kernel_tools=False)
-    conversation = hosted(page.host, session)
+    kernel.attend()
+    kernel.connect(shell=tools)
+    session = kernel.start("calls_kernel", kernel_tools=False)
     look: list[dict[str, Any]] = [{"start": ["variables", {}]}, {"end": 1}]
     pause = {"ask": {"toolCallId": "c1", "title": "dig", "kind": "execute", "rawInput": {"command": "dig example.org"}}}
     assert (session.kernel_tools, session.freedom) == (False, "custom")
     turn = session.prompt(json.dumps([*look, pause, *look]))
-    until(page.host, session, lambda: bool(session.questions))
-    choose(page, conversation, 1, freedom="edit")
-    until(page.host, session, lambda: session.freedom == "edit")
-    assert session.kernel_tools
+    kernel.until(session, lambda: session.questions)
+    choose(kernel, session, freedom="edit")
+    assert (session.freedom, session.kernel_tools) == ("edit", True)
     (question,) = session.questions
     assert isinstance(question, PermissionQuestion)
     question.allow()
     assert turn.wait(PATIENCE).text.split() == ["false", '"yes"', "true"]
-    records = [(each.tool, each.what, each.by) for each in page.host.policy.audit.records]
-    assert ("kernel access", "off → run", "user") in records
+    assert ("kernel access", "off → run", "user") in [(each.tool, each.what, each.by) for each in kernel.audit]
     session.kernel_tools = False
     assert (session.kernel_tools, session.freedom) == (False, "custom")
-    session.close()
 
 
 @pytest.mark.parametrize("options", [{}, {"kernel_tools": False, "spec": {"takes_mcp": False}}])
-def test_conversation_without_a_kernel_cannot_get_access(
-    page: Page, shell: None, open_session: Open, options: dict[str, Any]
-) -> None:
+def test_conversation_without_a_kernel_cannot_get_access(kernel: Kernel, tools: Tools, options: dict[str, Any]) -> None:
     """In a batch, or with an agent without tools; the page gets the reason."""
-    del shell
-    session = open_session("remembers", **options)
-    conversation = hosted(page.host, session)
-    choose(page, conversation, 1, kernel="run")
-    assert "can't access the kernel" in page.envelope()["rejectionReason"]
+    kernel.connect(shell=tools)
+    session = kernel.start("remembers", **options)
+    with pytest.raises(AgentnbError, match="can't access the kernel"):
+        choose(kernel, session, kernel="run")
     with pytest.raises(UsageError, match="can't access the kernel"):
         session.kernel_tools = True
     assert (session.prompt("servers").wait(PATIENCE).text, session.kernel_tools) == ("given none", False)
 
 
-def review_of(conversation: Conversation) -> Any:
-    config = conversation.session.state.config
-    assert config is not None
-    return config.values.get("cellReview")
-
-
-def test_cell_review_setting_applies_to_every_conversation(page: Page) -> None:
-    """The kernel has one setting; later conversations have it too, and the audit log names the page."""
-    one, other, without = begun(page, kernel="run"), begun(page, kernel="look"), begun(page, kernel="off")
-    assert [review_of(each) for each in (one, other, without)] == ["first", "first", None]
-    choose(page, one, 1, cellReview="after")
-    until(page.host, Session(other), lambda: review_of(other) == "after")
-    assert [review_of(each) for each in (one, begun(page, kernel="run"), without)] == ["after", "after", None]
-    assert page.host.environment.cell_review() == "after"
-    record = page.host.policy.audit.records[-1]
-    assert (record.tool, record.what, record.by) == ("cell review", "first → after", "user")
-
-
-def test_cell_review_that_the_project_forbids_is_refused(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_cell_review_setting_applies_to_every_conversation(
+    kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page gets the reason; the kernel's setting stays."""
+    """The kernel has one setting; later conversations have it too, and the audit log names the page.
+
+    If the project forbids it, the page gets the reason.
+    """
     monkeypatch.chdir(tmp_path)
-    conversation = begun(page, kernel="run")
-    policy = tmp_path / PROJECT
-    policy.parent.mkdir()
-    policy.write_text('cell_review = "first"')
-    choose(page, conversation, 1, cellReview="after")
-    assert "reviewed first" in page.envelope()["rejectionReason"]
-    assert (review_of(conversation), page.host.environment.cell_review()) == ("first", None)
+    one, other, without = (begun(kernel, kernel=access) for access in ("run", "look", "off"))
+    assert [setting(each, "cellReview") for each in (one, other, without)] == ["first", "first", None]
+    choose(kernel, one, cellReview="after")
+    kernel.until(other, lambda: setting(other, "cellReview") == "after")
+    later = begun(kernel, kernel="run")
+    assert [setting(each, "cellReview") for each in (one, later, without)] == ["after", "after", None]
+    record = kernel.audit[-1]
+    assert (record.tool, record.what, record.by) == ("cell review", "first → after", "user")
+    choose(kernel, one, cellReview="first")
+    (tmp_path / ".agentnb").mkdir()
+    (tmp_path / ".agentnb/policy.toml").write_text('cell_review = "first"')
+    with pytest.raises(AgentnbError, match="reviewed first"):
+        choose(kernel, one, cellReview="after")
+    assert (setting(one, "cellReview"), setting(begun(kernel, kernel="run"), "cellReview")) == ("first", "first")
 
 
-def test_page_cannot_choose_an_unknown_kernel_access(page: Page) -> None:
-    assert page.ask("createSession", {"kernel": "everything"})["error"]["code"] != REFUSED
-
-
-@pytest.mark.parametrize("name", kernel_tools())
-def test_look_access_covers_only_reading_tools(name: str) -> None:
-    """No access covers no tool."""
-    demand_access(name, "run")
-    with pytest.raises(PermissionDenied, match="to Off"):
-        demand_access(name, "off")
-    if name in READING:
-        demand_access(name, "look")
-    else:
-        with pytest.raises(PermissionDenied, match="to Look"):
-            demand_access(name, "look")
-
-
-def test_tool_beyond_the_access_neither_runs_nor_asks() -> None:
+def test_tool_beyond_the_access_neither_runs_nor_asks(tools: Tools) -> None:
     """The error tells the agent why and what to do."""
-    tools = Tools()
     tools.access = "look"
     assert tools.call("run_code", code="x = 1")["isError"]
     assert "Look: run_code is not allowed" in tools.text("run_code", code="x = 1")
@@ -173,13 +122,11 @@ def test_tool_beyond_the_access_neither_runs_nor_asks() -> None:
     assert not tools.call("variables")["isError"]
 
 
-def test_chat_notes_the_first_look_at_the_kernel_once(page: Page, shell: None) -> None:
+def test_chat_notes_the_first_look_at_the_kernel_once(kernel: Kernel, tools: Tools) -> None:
     """A later look is not mentioned, nor is running code."""
-    del shell
-    page.host.environment.connect(attached=lambda: True)
-    conversation = begun(page, kernel="run")
-    session = Session(conversation)
+    kernel.connect(shell=tools)
+    kernel.attend()
+    session = begun(kernel, kernel="run")
     turns = [session.prompt("/kernel variables").wait(PATIENCE) for _ in range(2)]
     words = "looks at this kernel's variables"
     assert [str(turn.snapshot).count(words) for turn in turns] == [1, 0]
-    session.close()

@@ -9,23 +9,20 @@ import pytest
 
 from agentnb import Turn
 from agentnb.errors import FilesConflict, KernelChangesConflict
-from agentnb.host import Host
-from agentnb.policy.keys import CellReview
 from tests.unit.api.conftest import PATIENCE, KernelSettings
-from tests.unit.host.test_changesets import ask
-from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.host.conftest import changes_of
+from tests.unit.host.talk import NewTalk, Talk, environment, host, new_talk, work
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 
-__all__ = ["environment", "host", "tools", "work"]  # the fixtures
+__all__ = ["environment", "host", "new_talk", "tools", "work"]  # the fixtures
 
 
 @pytest.fixture
-def talk(host: Host, work: Path, tools: Tools) -> Talk:
+def talk(new_talk: NewTalk, tools: Tools) -> Talk:
     """A session with kernel access and permissions Allow."""
-    host.environment.connect(shell=tools)
-    return Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
+    return new_talk("allow", script="calls_kernel", kernel_tools=True, shell=tools)
 
 
 def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
@@ -38,13 +35,10 @@ def turn_that(talk: Talk, tools: Tools, work: Path) -> Turn:
 
 
 @pytest.mark.parametrize("when", ["first", "after"])
-def test_cell_review_order_does_not_change_record_or_undo(
-    host: Host, work: Path, tools: Tools, when: CellReview
-) -> None:
+def test_cell_review_order_does_not_change_record_or_undo(new_talk: NewTalk, tools: Tools, when: str) -> None:
     """A later review asks nobody; the setting applies at once, also in an open conversation."""
     settings = KernelSettings(cell_review="first")
-    host.environment.connect(shell=tools, settings=settings)
-    talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
+    talk = new_talk(script="calls_kernel", kernel_tools=True, shell=tools, settings=settings)
     settings.values["cell_review"] = when
     page = NotebookPage("fit.ipynb", {"a": "1", "b": "2", "c": "3"})
     calls = [["move_cell", {"cell": "a", "below": "c"}], ["delete_cell", {"cell": "b"}]]
@@ -61,8 +55,8 @@ def test_cell_review_order_does_not_change_record_or_undo(
         ("cell:a", "changed", "moved"),
         ("cell:b", "deleted", None),
     ]
-    channel = host.loop.call(host.channel, f"{talk.conversation.session.uri}/changes/{turn.id}")
-    (deleted,) = [each for each in channel.state.files if each.id == "cell:b"]
+    state = talk.kernel.follow(changes_of(talk.session, turn)).state
+    (deleted,) = [each for each in state.files if each.id == "cell:b"]
     assert (deleted.meta or {})["agentnb"]["place"] == {"notebook": "fit.ipynb"}
     turn.undo()
     assert page.texts() == {"a": "1", "b": "2", "c": "3"}
@@ -75,7 +69,7 @@ def names(tools: Tools) -> dict[str, Any]:
 
 
 def test_undo_restores_files_and_variables(talk: Talk, tools: Tools, work: Path) -> None:
-    """Also from a cell, which blocks the thread that binds variables; redo restores both."""
+    """Also from a cell, which blocks the thread that binds variables; redo restores both; a page reads both values."""
     turn = turn_that(talk, tools, work)
     assert turn.text.split() == ["true"]
     assert [(each.id, each.status) for each in turn.changes] == [
@@ -83,6 +77,10 @@ def test_undo_restores_files_and_variables(talk: Talk, tools: Tools, work: Path)
         ("variable:x", "changed"),
         ("variable:y", "added"),
     ]
+    assert [each.diff.splitlines()[3:] for each in turn.changes] == [["-one", "+two"], [], []]
+    for side, value in (("before", "1"), ("after", "2")):
+        read = talk.kernel.ask("readChange", channel=changes_of(talk.session, turn), id="variable:x", side=side)
+        assert value in read[1][0].decode()
     outcome = turn.undo()
     assert outcome.notes == ("1 file and 2 variables were undone.",)
     assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
@@ -93,15 +91,15 @@ def test_undo_restores_files_and_variables(talk: Talk, tools: Tools, work: Path)
     assert {each.state for each in turn.changes} == {"kept"}
 
 
-def test_diff_of_a_variable_change_is_empty(talk: Talk, tools: Tools, work: Path) -> None:
-    changes = turn_that(talk, tools, work).changes
-    assert [each.diff.splitlines()[3:] for each in changes] == [["-one", "+two"], [], []]
-    assert [each.diff for each in changes if each.kind == "variable"] == ["", ""]
-
-
-def test_undo_changes_no_file_when_a_variable_was_rebound(talk: Talk, tools: Tools, work: Path) -> None:
-    """Until the user chooses; a page gets the versions."""
+def test_undo_changes_nothing_when_a_part_conflicts(talk: Talk, tools: Tools, work: Path) -> None:
+    """A variable was rebound, or a file edited; until the user chooses. Restored variables are bound again."""
     turn = turn_that(talk, tools, work)
+    (work / "a.txt").write_text("mine\n")
+    with pytest.raises(FilesConflict):
+        turn.undo()
+    assert ((work / "a.txt").read_text(), names(tools)) == ("mine\n", {"x": 2, "y": "new"})
+    assert {each.state for each in turn.changes} == {"open"}
+    (work / "a.txt").write_text("two\n")
     tools.shell.user_ns["x"] = 3
     with pytest.raises(KernelChangesConflict):
         turn.undo()
@@ -110,29 +108,9 @@ def test_undo_changes_no_file_when_a_variable_was_rebound(talk: Talk, tools: Too
     assert ((work / "a.txt").read_text(), names(tools)) == ("one\n", {"x": 1})
 
 
-def test_undo_changes_no_variable_when_a_file_was_edited(talk: Talk, tools: Tools, work: Path) -> None:
-    """Variables that were already restored are bound again."""
-    turn = turn_that(talk, tools, work)
-    (work / "a.txt").write_text("mine\n")
-    with pytest.raises(FilesConflict):
-        turn.undo()
-    assert ((work / "a.txt").read_text(), names(tools)) == ("mine\n", {"x": 2, "y": "new"})
-    assert {each.state for each in turn.changes} == {"open"}
-
-
-def test_page_reads_old_and_new_value_of_a_variable(host: Host, talk: Talk, tools: Tools, work: Path) -> None:
-    turn = turn_that(talk, tools, work)
-    uri = f"{talk.conversation.session.uri}/changes/{turn.id}"
-    sides = [
-        ask(host, "readChange", channel=uri, id="variable:x", side=side)[1][0].decode() for side in ("before", "after")
-    ]
-    assert ["1" in sides[0], "2" in sides[1]] == [True, True]
-
-
-def test_card_and_notes_name_variables_that_stay_changed(host: Host, work: Path, tools: Tools) -> None:
+def test_card_and_notes_name_variables_that_stay_changed(new_talk: NewTalk, tools: Tools) -> None:
     """Only what the code reaches; a mutated object is restored under each of its names."""
-    host.environment.connect(shell=tools)
-    talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
+    talk = new_talk(script="calls_kernel", kernel_tools=True, shell=tools)
     tools.shell.run_cell("xs, lines, other = [1], iter('ab'), iter('cd')\nsame = xs")
     turn = talk.prompt({"start": ["run_code", {"code": "xs.append(next(lines))"}]}, {"end": 1})
     (card,) = talk.questions()
@@ -148,10 +126,9 @@ def test_card_and_notes_name_variables_that_stay_changed(host: Host, work: Path,
     assert {each.state for each in turn.changes} == {"undone"}
 
 
-def test_undo_memory_setting_applies_at_once(host: Host, work: Path, tools: Tools) -> None:
+def test_undo_memory_setting_applies_at_once(new_talk: NewTalk, tools: Tools) -> None:
     settings = KernelSettings(undo_memory=0.0)
-    host.environment.connect(shell=tools, settings=settings)
-    talk = Talk(host, work, "allow", script="calls_kernel", kernel_tools=True)
+    talk = new_talk("allow", script="calls_kernel", kernel_tools=True, shell=tools, settings=settings)
     tools.shell.run_cell("import numpy as np\na = np.zeros(1000)")
     steps: list[Any] = [{"start": ["run_code", {"code": "a += 1"}]}, {"end": 1}]
     turn = talk.prompt(*steps).wait(PATIENCE)

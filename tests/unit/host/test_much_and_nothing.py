@@ -5,23 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from agentnb.agent.catalog import AgentSpec, custom
-from agentnb.api.session import Session
-from agentnb.errors import FilesConflict
-from agentnb.host import Host
-from agentnb.host.history.restore import read_back, recorder_of, restore
-from agentnb.host.intents import choose
-from agentnb.host.session_options import SessionOptions
-from agentnb.state import XConfigOptionChosen
-from agentnb.state.session_state import option_value
+from agentnb.errors import FilesConflict, UsageError
 from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import CLIENT, hosted, until
-from tests.unit.server.test_service import Page
+from tests.unit.host.conftest import NewKernel
 
 MEGABYTE = "word " * 200_000
 FILES = 500
@@ -36,66 +26,30 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "work"
 
 
-@pytest.fixture
-def kernel(tmp_path: Path, work: Path) -> Iterator[Callable[[], Host]]:
-    """Makes kernels with the same log."""
-    del work
-    hosts: list[Host] = []
-
-    def make() -> Host:
-        hosts.append(Host(log=tmp_path / "log/sessions.db"))
-        return hosts[-1]
-
-    yield make
-    for host in hosts:
-        host.close()
-
-
-def spec(script: str, *words: str) -> AgentSpec:
-    return custom([sys.executable, str(AGENTS / f"{script}.py"), *words], name=script)
-
-
-def begin(host: Host, work: Path, script: str, *words: str) -> Session:
-    described = spec(script, *words)
-    return Session(host.loop.call(lambda: host.open(described, cwd=work)))
-
-
-def again(host: Host, session: Session, script: str) -> Session:
-    stored = read_back(recorder_of(host), session.tab_id)
-    options = SessionOptions(spec=spec(script), cwd=Path())
-    return Session(host.loop.call(lambda: restore(host, stored, options)))
-
-
-def test_megabyte_prompt_reaches_the_agent_and_survives_restart(kernel: Callable[[], Host], work: Path) -> None:
-    """Sent by a page; its first words name the tab, and the agent's new session gets the beginning."""
-    first = kernel()
-    page = Page(first)
-    page.ready()
-    session = begin(first, work, "many_models")
-    message = {"text": MEGABYTE, "origin": {"kind": "user"}}
-    page.dispatch(hosted(first, session).chat.uri, {"type": "chat/turnStarted", "turnId": "t1", "message": message})
-    until(first, session, lambda: len(session.chat.turns) == 1)
-    assert session.turns[0].text == f"model-0, {len(MEGABYTE)} characters"
+def test_megabyte_prompt_reaches_the_agent_and_survives_restart(new_kernel: NewKernel, work: Path) -> None:
+    """Its first words name the tab, and the agent's new session gets the beginning."""
+    first = new_kernel(work)
+    session = first.start("many_models")
+    assert session.prompt(MEGABYTE).wait(PATIENCE).text == f"model-0, {len(MEGABYTE)} characters"
     assert (session.title[:9], len(session.title) <= 48) == ("word word", True)
     first.close()
-    restored = again(kernel(), session, "many_models")
+    restored = new_kernel(work).resume(session, "many_models")
     assert restored.prompt("and then").wait(PATIENCE).text == "model-0, 8 characters"
     assert [turn.message.text for turn in restored.chat.turns] == [MEGABYTE, "and then"]
 
 
-def test_megabyte_setting_is_refused_with_a_reason(kernel: Callable[[], Host], work: Path) -> None:
+def test_megabyte_setting_is_refused_with_a_reason(new_kernel: NewKernel, work: Path) -> None:
     """A text, a list, an address and a folder; nothing is written."""
-    del work
-    page = Page(kernel())
-    page.ready()
+    kernel = new_kernel(work)
     for name in ("local_url", "cwd", "components", "agent"):
-        answer = page.ask("changeSetting", {"name": name, "value": MEGABYTE})
-        assert 0 < len(answer["error"]["message"]) < 2_000, name
-    assert "result" in page.ask("listSettings", {})
+        with pytest.raises(UsageError) as refused:
+            kernel.ask("changeSetting", name=name, value=MEGABYTE)
+        assert 0 < len(str(refused.value)) < 2_000, name
+    assert kernel.ask("listSettings")["groups"]
 
 
-def test_agent_without_a_name_uses_its_catalogue_name(kernel: Callable[[], Host], work: Path) -> None:
-    session = begin(kernel(), work, "many_models", "nothing")
+def test_agent_without_a_name_uses_its_catalogue_name(new_kernel: NewKernel, work: Path) -> None:
+    session = new_kernel(work).start("many_models", "nothing")
     assert session.prompt("Hi").wait(PATIENCE).text == "model-0, 2 characters"
     process, state = session.state.agent_process, session.state
     assert process is not None
@@ -103,24 +57,23 @@ def test_agent_without_a_name_uses_its_catalogue_name(kernel: Callable[[], Host]
     assert (state.config_options or (), state.modes) == ((), None)
 
 
-def test_chosen_model_of_two_hundred_survives_a_restart(kernel: Callable[[], Host], work: Path) -> None:
+def test_chosen_model_of_two_hundred_survives_a_restart(new_kernel: NewKernel, work: Path) -> None:
     """Also after a kernel restart, though the agent cannot resume its session."""
-    first = kernel()
-    session = begin(first, work, "many_models")
+    first = new_kernel(work)
+    session = first.start("many_models")
     session.prompt("Hi").wait(PATIENCE)
     (option,) = session.state.config_options or ()
     assert len(option["options"]) == 200
-    action = XConfigOptionChosen(config_id="model", value="model-150")
-    first.loop.submit(choose(hosted(first, session), action, CLIENT)).result(PATIENCE)
+    session.set_model("model-150")
     assert session.prompt("Hi").wait(PATIENCE).text == "model-150, 2 characters"
     first.close()
-    restored = again(kernel(), session, "many_models")
+    restored = new_kernel(work).resume(session, "many_models")
     assert restored.prompt("Hi").wait(PATIENCE).text == "model-150, 2 characters"
     (option,) = restored.state.config_options or ()
-    assert option_value(option) == "model-150"
+    assert option["currentValue"] == "model-150"
 
 
-def test_all_forty_user_agents_are_listed(kernel: Callable[[], Host], work: Path, tmp_path: Path) -> None:
+def test_all_forty_user_agents_are_listed(new_kernel: NewKernel, work: Path, tmp_path: Path) -> None:
     """Agents with an installed program can start; one of them does."""
     folder = tmp_path / "config/agents"
     folder.mkdir(parents=True)
@@ -128,29 +81,24 @@ def test_all_forty_user_agents_are_listed(kernel: Callable[[], Host], work: Path
     for number in range(40):
         text = f'name = "own-{number}"\ntitle = "Own {number}"\ncommand = {words}\nrank = {number}\n'
         (folder / f"own-{number}.toml").write_text(text)
-    host = kernel()
-    page = Page(host)
-    page.ready()
-    own = [each for each in host.root.state.agents if each.provider.startswith("own-")]
+    kernel = new_kernel(work)
+    own = [each for each in kernel.agents if each.provider.startswith("own-")]
     assert (len(own), {each.missing for each in own}) == (40, {None})
-    channel = page.ask("createSession", {"agent": "own-39"})["result"]["channel"]
-    session = Session(host.find(channel))
+    session = kernel.session(kernel.ask("createSession", agent="own-39")["channel"])
     assert session.prompt("Hi").wait(PATIENCE).text == "model-0, 2 characters"
 
 
-def test_many_files_can_be_undone_after_an_interrupted_turn(
-    kernel: Callable[[], Host], work: Path, tmp_path: Path
-) -> None:
+def test_many_files_can_be_undone_after_an_interrupted_turn(new_kernel: NewKernel, work: Path, tmp_path: Path) -> None:
     """The interrupted turn's changes are listed; undo asks about the file that the user changed, and undoes nothing."""
     os.mkfifo(tmp_path / "pipe")
-    first = kernel()
-    session = begin(first, work, "writes_files")
+    first = new_kernel(work)
+    session = first.start("writes_files")
     steps = [["write", f"{number}.txt", f"{number}\n"] for number in range(FILES)]
     session.prompt(json.dumps([*steps, ["wait", str(tmp_path / "pipe")]]))
     with (tmp_path / "pipe").open("wb"):  # opens once the agent waits
         first.close()
     (work / "7.txt").write_text("mine\n")
-    restored = again(kernel(), session, "writes_files")
+    restored = new_kernel(work).resume(session, "writes_files")
     (turn,) = restored.turns
     assert (turn.state, len(turn.changes)) == ("error", FILES)
     with pytest.raises(FilesConflict) as conflict:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from agentnb import Session
-from agentnb.acp.updates import SUGGESTIONS_KEPT
-from agentnb.agent import Capabilities
-from agentnb.agent.catalog import custom
-from agentnb.host import Host
-from agentnb.host.history.restore import read_back, recorder_of, restore
-from agentnb.host.session_options import SessionOptions
-from tests.unit.api.conftest import AGENTS, PATIENCE
-from tests.unit.host.conftest import Open, until
-from tests.unit.host.test_restore import kernel, log
-
-__all__ = ["kernel", "log"]
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.conftest import NewKernel
+from tests.unit.host.kernels import Kernel
 
 
 def on_offer(session: Session) -> tuple[str, ...]:
@@ -30,12 +20,14 @@ def prompts(*texts: str) -> str:
     return json.dumps([{"prompt": [{"type": "text", "text": text}]} for text in texts])
 
 
-def test_suggestions_stay_until_the_next_prompt(open_session: Open) -> None:
-    """The agent's next list replaces the last, an empty list withdraws it; so does a new prompt."""
-    session = open_session("suggests")
+def test_suggestions_stay_until_the_next_prompt(kernel: Kernel) -> None:
+    """Or the agent's next list, which may be empty; none is in the transcript."""
+    session = kernel.start("suggests")
     assert on_offer(session) == ()
-    session.prompt(prompts("Plot it", "Explain it")).wait(PATIENCE)
+    turn = session.prompt(prompts("Plot it", "Explain it")).wait(PATIENCE)
     assert on_offer(session) == ("Plot it", "Explain it")
+    assert turn.snapshot is not None
+    assert [type(part).__name__ for part in turn.snapshot.response_parts] == ["MarkdownResponsePart"]
     session.prompt(prompts("Run the tests")).wait(PATIENCE)
     assert on_offer(session) == ("Run the tests",)
     session.prompt("Something else").wait(PATIENCE)
@@ -43,31 +35,20 @@ def test_suggestions_stay_until_the_next_prompt(open_session: Open) -> None:
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     session.prompt(prompts()).wait(PATIENCE)
     assert on_offer(session) == ()
+    session.prompt(f"after {prompts('Plot it')}").wait(PATIENCE)  # sent after the answer
+    kernel.until(session, lambda: session.suggestions == ("Plot it",))
 
 
-def test_suggestions_sent_after_the_answer_appear(host: Host, open_session: Open) -> None:
-    session = open_session("suggests")
-    session.prompt(f"after {prompts('Plot it')}").wait(PATIENCE)
-    until(host, session, lambda: session.suggestions == ("Plot it",))
-
-
-def test_suggestions_are_not_in_the_transcript(open_session: Open) -> None:
-    session = open_session("suggests")
-    turn = session.prompt(prompts("Plot it")).wait(PATIENCE)
-    assert turn.snapshot is not None
-    assert [type(part).__name__ for part in turn.snapshot.response_parts] == ["MarkdownResponsePart"]
-
-
-def test_agent_without_the_capability_sends_no_suggestions(open_session: Open) -> None:
+def test_agent_without_the_capability_sends_no_suggestions(kernel: Kernel) -> None:
     """A description can refuse them: predictions cost tokens."""
-    session = open_session("suggests", spec={"capabilities": Capabilities(prompt_suggestions=False)})
+    session = kernel.start("suggests", spec={"capabilities": {"prompt_suggestions": False}})
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     assert on_offer(session) == ()
 
 
-def test_reloaded_session_brings_no_old_suggestions(open_session: Open) -> None:
+def test_reloaded_session_brings_no_old_suggestions(kernel: Kernel) -> None:
     """The present suggestions stay."""
-    session = open_session("suggests")
+    session = kernel.start("suggests")
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     session.restart()
     assert on_offer(session) == ("Plot it",)
@@ -75,57 +56,42 @@ def test_reloaded_session_brings_no_old_suggestions(open_session: Open) -> None:
     assert on_offer(session) == ()
 
 
-def test_restored_session_has_no_suggestions(kernel: Callable[[], Host], tmp_path: Path) -> None:
+def test_restored_session_has_no_suggestions(new_kernel: NewKernel) -> None:
     """Neither suggestions of the earlier kernel, nor those that the agent sends again as it loads the session."""
-    spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
-    first = kernel()
-    session = Session(first.loop.call(lambda: first.open(spec, cwd=tmp_path)))
+    first = new_kernel()
+    session = first.start("suggests")
     session.prompt(prompts("Plot it")).wait(PATIENCE)
     assert on_offer(session) == ("Plot it",)
     first.close()
-    second = kernel()
-    stored = read_back(recorder_of(second), session.tab_id)
-    again = Session(second.loop.call(lambda: restore(second, stored, SessionOptions(spec=spec, cwd=tmp_path))))
-    assert on_offer(again) == ()
-    assert len(again.turns) == 1
+    again = new_kernel().resume(session, "suggests")
+    assert (on_offer(again), len(again.turns)) == ((), 1)
     again.open(PATIENCE)
     assert on_offer(again) == ()
 
 
-def test_cassette_replays_suggestions_after_their_turn(host: Host, tmp_path: Path) -> None:
+def test_cassette_replays_suggestions_after_their_turn(kernel: Kernel, tmp_path: Path) -> None:
     """Also those sent after the answer; so a test can have an agent with any suggestions."""
-    spec = custom([sys.executable, str(AGENTS / "suggests.py")], name="suggests")
     first, second = prompts("Plot it"), f"after {prompts('Run the tests', 'Explain it')}"
     path, offered = tmp_path / "a.cassette.jsonl", []
-
-    def talk() -> None:
-        session = Session(host.loop.call(lambda: host.open(spec, cwd=tmp_path)))
-        session.prompt(first).wait(PATIENCE)
-        offered.append(session.suggestions)
-        session.prompt(second).wait(PATIENCE)
-        until(host, session, lambda: session.suggestions)
-        offered.append(session.suggestions)
-        session.close()
-
     for mode in ("record", "replay"):
-        with host.environment.cassette.scope(path, mode):
-            talk()
+        with kernel.cassette(path, mode):
+            session = kernel.start("suggests")
+            session.prompt(first).wait(PATIENCE)
+            offered.append(on_offer(session))
+            session.prompt(second).wait(PATIENCE)
+            kernel.until(session, lambda: session.suggestions)  # noqa: B023
+            offered.append(on_offer(session))
+            session.close()
     assert offered == [("Plot it",), ("Run the tests", "Explain it")] * 2
     assert "prompt_suggestions_update" in path.read_text(encoding="utf-8")
 
 
-def test_hostile_suggestions_are_bounded(open_session: Open) -> None:
-    """Ten thousand suggestions and one of a megabyte: the first ones are shown as text."""
-    session = open_session("suggests")
+def test_hostile_suggestions_are_bounded(kernel: Kernel) -> None:
+    """Ten thousand suggestions and one of a megabyte: the first three are shown as text; an invalid list is raw."""
+    session = kernel.start("suggests")
     hostile = ["x" * 1_000_000, "\u202e", "<script>alert(1)</script>", *(f"Plot {n}" for n in range(10_000))]
     session.prompt(prompts(*hostile)).wait(PATIENCE)
     assert on_offer(session) == ("<script>alert(1)</script>", "Plot 0", "Plot 1")
-    assert len(session.suggestions) == SUGGESTIONS_KEPT
-
-
-def test_invalid_suggestions_appear_as_a_raw_part(open_session: Open) -> None:
-    """As every invalid update."""
-    session = open_session("suggests")
     turn = session.prompt(json.dumps({"suggestions": "Plot it"})).wait(PATIENCE)
     assert turn.snapshot is not None
     assert [type(part).__name__ for part in turn.snapshot.response_parts] == ["MarkdownResponsePart", "RawResponsePart"]

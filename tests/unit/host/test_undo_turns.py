@@ -1,4 +1,7 @@
-"""Turns that write files, undone, redone and kept in any order: the files match a model of paths."""
+"""Turns that write files, undone, redone and kept in any order: the files match a model of paths.
+
+The inside: generated schedules, too many for agents that write.
+"""
 
 from __future__ import annotations
 

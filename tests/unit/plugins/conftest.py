@@ -11,12 +11,12 @@ import pytest
 from agentnb.host import Host
 from agentnb.host.environment import current_environment
 from tests.unit.api.conftest import start
-from tests.unit.host.conftest import host, open_session
+from tests.unit.host.conftest import host
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.server.test_service import Page
 
-__all__ = ["host", "open_session", "start", "tools"]
+__all__ = ["host", "start", "tools"]
 
 
 @pytest.fixture
