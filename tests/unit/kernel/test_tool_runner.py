@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
 
-from agentnb.ipython.shell_code_runner import ShellCodeRunner
-from agentnb.kernel.code_runner import Edit, Edited, NotebookCell, NotebookView
-from agentnb.kernel.tools import call_words, kernel_tools
-from agentnb.policy.request import diffs
-from agentnb.state import ToolTextContent
+from agentnb.state import ToolCallCell, ToolDiffContent, ToolTextContent
+from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -51,11 +49,6 @@ def test_variables_are_listed_with_type_and_size(tools: Tools) -> None:
     assert tools.text("variables", filter="zzz") == "None of the 3 variables matches."
     assert tools.text("variables", filter="[" * 1_001) == "'filter' has 1,001 characters; at most 1,000 are read."
     assert {request.kind for request in tools.requests} == {"read"}
-
-
-def test_variables_lists_an_object_that_raises(tools: Tools) -> None:
-    tools.shell.run_cell("class Odd:\n    def __getattr__(self, name):\n        raise RuntimeError\nodd = Odd()")
-    assert "odd: Odd (cannot be looked at: RuntimeError)" in tools.text("variables")
 
 
 def test_inspect_describes_a_variable(tools: Tools) -> None:
@@ -120,12 +113,6 @@ def test_rich_output_becomes_text_and_pictures(tools: Tools) -> None:
     assert blocks[0]["text"].count("is left out: an agent gets at most 5 pictures") == 2
 
 
-def test_a_picture_of_fifty_megabytes_is_left_out(tools: Tools) -> None:
-    code = shows({"image/png": "AAAA"}).replace("'AAAA'", "'iVBORw0K' + 'A' * 70_000_000")
-    (block,) = tools.call("run_code", code=code)["content"]
-    assert block["text"].startswith("[A picture of 50 MB is left out")
-
-
 def test_agent_without_picture_support_gets_a_sentence(tools: Tools) -> None:
     tools.shell.display_formatter.active_types = tools.shell.display_formatter.format_types
     blocks = tools.call("run_code", code=f"%who_ls int\n{PICTURE}")["content"]
@@ -146,7 +133,7 @@ def stopped_once_it_has_printed(tools: Tools, code: str, times: int = 1) -> list
     async def stopped() -> list[dict[str, Any]]:
         running = [asyncio.ensure_future(tools.tool_runner.call("run_code", {"code": code})) for _ in range(times)]
         await asyncio.to_thread(tools.printed.wait)
-        assert tools.tool_runner.stop(call_words("run_code", {"code": code}))
+        assert tools.stop("run_code", code=code)
         return await asyncio.gather(*running)
 
     return tools.during(stopped())
@@ -161,7 +148,7 @@ def test_stop_ends_the_code_but_not_the_turn(tools: Tools) -> None:
     during, end = tools.progress[0], tools.progress[-1]
     assert during.content == (ToolTextContent(text="\x1b[31mbegun\x1b[0m\n"),)
     assert (during.ended_at, (end.ended_at or 0) >= end.started_at) == (None, True)
-    assert not tools.tool_runner.stop(call_words("run_code", {"code": WAITS}))
+    assert not tools.stop("run_code", code=WAITS)
     assert tools.text("run_code", code="gone") == "1"
 
 
@@ -367,79 +354,61 @@ def test_cells_cannot_be_changed_without_an_open_page(
     assert tools.text("replace_cell", cell="1", source="x").startswith("The notebook has no cell '1'.")
 
 
-CELLS = (
-    NotebookCell(id="a", kind="markdown", source="# Fit\nof it"),
-    NotebookCell(id="b", kind="code", source="\nfit(df)\n", count=3),
-    NotebookCell(id="c", kind="code", source=""),
-    NotebookCell(id="d", kind="code", source="x = `1`", count=7),
-    NotebookCell(id="e", kind="code", source="y", count=7),
-    NotebookCell(id="r", kind="code", source="raise KeyError", count=9),
-)
-
-
-class OpenNotebook(ShellCodeRunner):
-    """A runner whose notebook is open in a page; a cell with ``raise`` raises when it runs."""
-
-    cells = CELLS
-
-    def notebook(self, *, outputs: bool, named: str | None = None) -> NotebookView:
-        return NotebookView(name="fit.ipynb", path="/w/fit.ipynb", live=True, cells=self.cells)
-
-    async def edit(self, edit: Edit) -> Edited:
-        return Edited(text=f"{edit.action} {edit.cell_id}", raised="raise" in edit.source)
-
-
-def opened(tools: Tools) -> Tools:
-    tools.use(OpenNotebook(tools.shell, tools.job_queue))
-    return tools
+@pytest.fixture
+def page() -> Iterator[NotebookPage]:
+    """A page with a notebook of six cells, of which four have run."""
+    cells = {"a": "# Fit\nof it", "b": "\nfit(df)\n", "c": "", "d": "x = `1`", "e": "y"}
+    made = NotebookPage("fit.ipynb", cells)
+    made.cells[0]["kind"] = "markdown"
+    for at, count in ((1, 3), (3, 7), (4, 7)):
+        made.cells[at]["count"] = count
+    made.tell()
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "title", "cell_id"),
+    ("arguments", "title", "cell_id"),
     [
-        ("run_cell", {"cell": "3"}, "Run In [3]: `fit(df)`", "b"),
-        ("run_cell", {"cell": "In [3]"}, "Run In [3]: `fit(df)`", "b"),
-        ("run_cell", {"cell": "c"}, "Run the cell that is empty", "c"),
-        ("run_cell", {"cell": "d"}, "Run In [7]: x = `1`", "d"),
-        ("replace_cell", {"cell": "a", "source": "x"}, "Replace the Markdown cell `# Fit`", "a"),
-        ("insert_cell", {"below": "[3]", "source": "x"}, "Insert a cell below In [3]", "b"),
-        ("insert_cell", {"source": "x"}, "Insert a cell at the end", None),
+        ({"cell": "3", "source": "x"}, "Replace In [3]: `fit(df)`", "b"),
+        ({"cell": "In [3]", "source": "x"}, "Replace In [3]: `fit(df)`", "b"),
+        ({"cell": "c", "source": "x"}, "Replace the cell that is empty", "c"),
+        ({"cell": "d", "source": "x"}, "Replace In [7]: x = `1`", "d"),
+        ({"cell": "a", "source": "x"}, "Replace the Markdown cell `# Fit`", "a"),
+        ({"below": "[3]", "source": "x"}, "Insert a cell below In [3]", "b"),
+        ({"source": "x"}, "Insert a cell at the end", None),
     ],
 )
 def test_request_title_names_the_cell_as_jupyterlab_does(
-    tools: Tools, tool: str, arguments: dict[str, Any], title: str, cell_id: str | None
+    tools: Tools, page: NotebookPage, arguments: dict[str, Any], title: str, cell_id: str | None
 ) -> None:
     """By the number beside it, as in a mention, and its first line, not by its position."""
-    result = opened(tools).call(tool, **arguments)
-    assert tools.requests[-1].title == title
-    assert result["content"][0]["text"].endswith(f" {cell_id}")
+    before, replaces = page.texts(), "cell" in arguments
+    tools.call("replace_cell" if replaces else "insert_cell", **arguments)
+    request = tools.requests[-1]
+    assert request.title == title
+    assert request.cell == ToolCallCell(
+        notebook="fit.ipynb",
+        action="replace" if replaces else "insert",
+        cell_id=cell_id,
+        kind="markdown" if cell_id == "a" else "code",
+        old_text=before[cell_id] if cell_id and replaces else None,
+        new_text="x",
+    )
+    if replaces:
+        assert page.texts() == {**before, cell_id: "x"}
+    else:
+        assert page.texts() == {**before, "new-1": "x"}
 
 
-def test_prompt_number_of_two_cells_is_ambiguous(tools: Tools) -> None:
-    text = opened(tools).text("run_cell", cell="7")
+def test_prompt_number_of_two_cells_is_ambiguous(tools: Tools, page: NotebookPage) -> None:
+    text = tools.text("run_cell", cell="7")
     assert text.startswith("2 cells show In [7]. Specify one by its id: d and e.")
 
 
-def test_cell_edit_preview_is_a_diff(tools: Tools) -> None:
-    opened(tools).call("insert_cell", source="x = 1")
-    opened(tools).call("replace_cell", cell="3", source="")
-    previews = [(diff.old_text, diff.new_text) for each in tools.requests[-2:] for diff in diffs(each.preview)]
+def test_cell_edit_preview_is_a_diff(tools: Tools, page: NotebookPage) -> None:
+    tools.call("insert_cell", source="x = 1")
+    tools.call("replace_cell", cell="3", source="")
+    content = [each for request in tools.requests for each in request.preview or ()]
+    previews = [(diff.old_text, diff.new_text) for diff in content if isinstance(diff, ToolDiffContent)]
     assert previews == [("", "x = 1\n"), ("\nfit(df)\n", "")]
-
-
-@pytest.mark.parametrize(("cell", "failed"), [("b", False), ("r", True)])
-def test_run_cell_fails_when_the_cell_raises(tools: Tools, cell: str, failed: bool) -> None:
-    assert opened(tools).call("run_cell", cell=cell)["isError"] is failed
-
-
-READING = {"variables", "inspect", "notebooks", "cells", "look_up_code", "read_skill", "research"}
-
-
-def test_every_tool_has_a_complete_schema() -> None:
-    """Closed objects, every property described, and hints about read-only tools."""
-    for tool in kernel_tools().values():
-        schema = tool["inputSchema"]
-        assert schema["additionalProperties"] is False
-        assert all(each["description"] for each in schema["properties"].values())
-        assert set(schema["required"]) <= set(schema["properties"])
-        assert tool["annotations"]["readOnlyHint"] is (tool["name"] in READING)
