@@ -21,8 +21,11 @@ def page(tools: Tools) -> Iterator[NotebookPage]:
 
 
 def test_turn_records_each_changed_cell_once(tools: Tools, page: NotebookPage) -> None:
-    """The record compares before and after the turn: inserted and then replaced is added."""
-    tools.call("insert_cell", source="# Fit", below="a", cell_type="markdown")
+    """The record compares before and after the turn: inserted and then replaced is added.
+
+    Old agents' skills have `kind` for `cell_type`.
+    """
+    tools.call("insert_cell", source="# Fit", below="a", kind="markdown")
     tools.call("replace_cell", cell="new-1", source="# The fit")
     tools.call("replace_cell", cell="b", source="y = 3")
     tools.call("replace_cell", cell="b", source="y = 4")

@@ -38,7 +38,7 @@ def test_request_proposes_the_cell_and_both_texts(host: Host, work: Path, tools:
     ]
     turn = talk.prompt(*asks)
     for at, (_, _, expected) in enumerate(CASES):
-        (card,) = talk.until(lambda asked=str(at): [each for each in talk.open if each.tool_call_id == asked])
+        (card,) = talk.until(lambda asked=str(at): [each for each in talk.open if each.tool_call_id == asked] or None)
         cell = card.details.cell
         proposal = cell and (cell.action, cell.cell_id, cell.kind, cell.old_text, cell.new_text)
         assert proposal == expected
