@@ -1,4 +1,7 @@
-"""The arguments of ``%agent``: options, then prose."""
+"""The arguments of ``%agent``: options, then prose.
+
+The inside: many lines, and any text.
+"""
 
 from __future__ import annotations
 

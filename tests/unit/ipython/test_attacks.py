@@ -1,4 +1,7 @@
-"""The attacks of ``tests/cases/attacks`` in the Markdown that stays in the notebook: none takes effect."""
+"""The attacks of ``tests/cases/attacks`` in the Markdown that stays in the notebook: none takes effect.
+
+The inside: hostile text in four renderers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An agent's Markdown in a trusted output: nothing runs, loads or disappears, and code stays code."""
+"""An agent's Markdown in a trusted output: nothing runs, loads or disappears, and code stays code.
+
+The inside: hostile and generated text in four renderers.
+"""
 
 from __future__ import annotations
 

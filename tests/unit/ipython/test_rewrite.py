@@ -1,4 +1,7 @@
-"""From cells to Python: the token transformer and the awaiting rewrite together, as IPython runs them."""
+"""From cells to Python: the token transformer and the awaiting rewrite together, as IPython runs them.
+
+The inside: many cells, and any text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The saved record of a turn: complete, in order, reproducible and harmless."""
+"""The saved record of a turn: complete, in order, reproducible and harmless.
+
+The inside: parts that no agent here sends, and any text.
+"""
 
 from __future__ import annotations
 

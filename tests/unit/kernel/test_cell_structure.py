@@ -73,7 +73,6 @@ CALLS: dict[str, tuple[dict[str, Any], list[str], str, str]] = {
 }
 REPLACED = {"cell": "b", "source": "new"}
 EDITS = {"replace_cell": REPLACED, **{name: called[0] for name, called in CALLS.items()}}
-CHANGES_OF_CELLS = {"insert_cell": {"source": "new"}, **EDITS}
 
 
 @pytest.mark.parametrize("called", CALLS)
@@ -158,11 +157,16 @@ def test_cell_tool_rejects_invalid_arguments_without_asking(
     assert (page.texts(), tools.requests) == (CELLS, [])
 
 
-def test_merge_cells_is_refused_for_different_cell_types(tools: Tools, page: NotebookPage) -> None:
-    page.cells[1]["kind"] = "markdown"
+def test_cell_tool_is_refused_for_two_types_or_a_shared_id(tools: Tools, page: NotebookPage) -> None:
+    page.cells[1].update(kind="markdown", count=7)
     page.tell()
     assert "Only cells of one type" in tools.text("merge_cells", first="a", last="c")
-    assert page.texts() == CELLS
+    page.cells.append(dict(page.cells[1]))
+    page.tell()
+    for name, arguments in (("delete_cell", {"cell": "b"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "7"})):
+        words = "2 cells of the notebook have the id 'b'. Ask the user to save"
+        assert tools.text(name, **arguments).startswith(words)
+    assert (len(page.cells), tools.requests) == (4, [])
 
 
 LOCKED = [
@@ -199,13 +203,18 @@ def test_cell_tool_is_refused_when_metadata_locks_the_cell(
     assert [*page.texts()] != [*CELLS]
 
 
-@pytest.mark.parametrize("called", CHANGES_OF_CELLS)
-def test_change_to_a_read_only_notebook_warns_it_cannot_be_saved(tools: Tools, page: NotebookPage, called: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("insert_cell", {"source": "new"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "b"})],
+)
+def test_change_to_a_read_only_notebook_warns_it_cannot_be_saved(
+    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
+) -> None:
     """JupyterLab allows it, too, but loses the change silently; the note says so."""
     page.read_only = True
     page.tell()
     assert "fit.ipynb: 3 cells, its file is read-only (used last)" in tools.text("notebooks")
-    result = tools.call(called.partition(" ")[0], **CHANGES_OF_CELLS[called])
+    result = tools.call(name, **arguments)
     assert not result["isError"]
     assert page.cells != [{"id": each, "kind": "code", "source": text, "tags": []} for each, text in CELLS.items()]
     assert result["content"][0]["text"].endswith(
@@ -284,18 +293,6 @@ def test_cell_tool_handles_notebook_changes_during_approval(
     assert page.texts() == ({"a": FIRST, "c": "c"} if gone else {**CELLS, "b": "new"})
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"), [("delete_cell", {"cell": "b"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "7"})]
-)
-def test_cell_tool_is_refused_when_two_cells_have_the_id(
-    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
-) -> None:
-    page.cells.append(dict(page.cells[1], count=7))
-    page.tell()
-    assert tools.text(name, **arguments).startswith("2 cells of the notebook have the id 'b'. Ask the user to save")
-    assert (len(page.cells), tools.requests) == (4, [])
-
-
 def test_undo_restores_the_full_text_of_a_long_deleted_cell(tools: Tools, page: NotebookPage) -> None:
     """A page sends only the beginning of a long cell; the card shows all the text to be removed."""
     page.longest = 3
@@ -308,22 +305,20 @@ def test_undo_restores_the_full_text_of_a_long_deleted_cell(tools: Tools, page: 
     assert page.texts() == CELLS
 
 
-def test_undo_conflicts_when_the_user_changed_the_cell_type(tools: Tools, page: NotebookPage) -> None:
-    tools.call("set_cell_type", cell="b", cell_type="markdown")
-    page.cells[1]["kind"] = "raw"
-    page.tell()
-    with pytest.raises(KernelChangesConflict):
-        undo(tools)
-    assert page.cells[1]["kind"] == "raw"
-    undo(tools, b="theirs")
-    assert page.cells[1]["kind"] == "code"
-
-
-def test_undo_moves_back_a_cell_with_the_users_edit(tools: Tools, page: NotebookPage) -> None:
+def test_undo_keeps_the_users_edit_and_conflicts_with_their_type(tools: Tools, page: NotebookPage) -> None:
+    """An edited cell is moved back; a type that the user has changed since is a conflict."""
     tools.call("move_cell", cell="a", below="c")
     page.type("a", "mine")
     undo(tools)
     assert page.texts() == {**CELLS, "a": "mine"}
+    tools.call("set_cell_type", cell="b", cell_type="markdown")
+    page.cells[1]["kind"] = "raw"
+    page.tell()
+    with pytest.raises(KernelChangesConflict):
+        tools.undo("b", kind="cell")
+    assert page.cells[1]["kind"] == "raw"
+    tools.undo("b", kind="cell", b="theirs")
+    assert page.cells[1]["kind"] == "code"
 
 
 KINDS = ("code", "markdown", "raw")

@@ -1,4 +1,7 @@
-"""Error summaries for agents: the user's own frames with values, for any error; bounded; without secrets."""
+"""Error summaries for agents: the user's own frames with values, for any error; bounded; without secrets.
+
+The inside: errors and objects whose own code raises or hangs, and generated values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and never executed."""
+"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and never executed.
+
+The inside: outputs of many forms, broken and generated ones.
+"""
 
 from __future__ import annotations
 

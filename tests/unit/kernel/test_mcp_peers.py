@@ -1,15 +1,19 @@
-"""The inside: an agent names MCP servers that are not its own; a result that only other tools than ours give."""
+"""The inside: an agent names MCP servers that are not its own; answers that no peer or tool of ours gives."""
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentnb.acp.mcp import Served
 from agentnb.kernel.content import with_object
+from agentnb.kernel.paired_kernels import KernelGone, PairedConnection
 from agentnb.kernel.server import ToolMcpServer
 from agentnb.rpc_message import RpcError
+from tests.unit.api.conftest import PATIENCE
 from tests.unit.kernel.shell_tools import Tools
 
 
@@ -45,3 +49,20 @@ def test_json_text_with_a_picture_comes_after_it() -> None:
     texts = [{"type": "text", "text": text} for text in ("42", '{"a": 1}')]
     contents = [with_object({"content": [each, picture], "isError": False})["content"] for each in texts]
     assert contents == [[picture, texts[0]], [texts[1], picture]]
+
+
+async def test_unreadable_answer_ends_the_connection_with_the_reason(tmp_path: Path) -> None:
+    writers: list[asyncio.StreamWriter] = []
+
+    def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"{not json}\n")
+        writers.append(writer)
+
+    path = str(tmp_path / "socket")
+    async with await asyncio.start_unix_server(answer, path):
+        connection = await PairedConnection.opened(path, "token")
+        with pytest.raises(KernelGone, match="The kernel's answer could not be read"):
+            await asyncio.wait_for(connection.request("tools/list", {}), PATIENCE)
+        await connection.close()
+        for each in writers:
+            each.close()
