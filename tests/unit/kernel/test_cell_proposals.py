@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
@@ -24,6 +25,12 @@ CASES = [
 ]
 
 
+def card_of(talk: Talk, call_id: str) -> Any:
+    """Waits for the request for the tool call *call_id*."""
+    (card,) = talk.until(lambda: [each for each in talk.open if each.tool_call_id == call_id] or None)
+    return card
+
+
 def test_request_proposes_the_cell_and_both_texts(host: Host, work: Path, tools: Tools) -> None:
     """Nothing without a clear cell or a change; no old text if it is not all known."""
     page = NotebookPage("fit.ipynb", {"a": "# Fit", "b": "y = 2", "long": "z = 12345", "twice": "1", "again": "2"})
@@ -38,7 +45,7 @@ def test_request_proposes_the_cell_and_both_texts(host: Host, work: Path, tools:
     ]
     turn = talk.prompt(*asks)
     for at, (_, _, expected) in enumerate(CASES):
-        (card,) = talk.until(lambda asked=str(at): [each for each in talk.open if each.tool_call_id == asked] or None)
+        card = card_of(talk, str(at))
         cell = card.details.cell
         proposal = cell and (cell.action, cell.cell_id, cell.kind, cell.old_text, cell.new_text)
         assert proposal == expected

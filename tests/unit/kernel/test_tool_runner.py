@@ -373,10 +373,7 @@ def test_request_title_names_the_cell_as_jupyterlab_does(
         old_text=before[cell_id] if cell_id and replaces else None,
         new_text="x",
     )
-    if replaces:
-        assert page.texts() == {**before, cell_id: "x"}
-    else:
-        assert page.texts() == {**before, "new-1": "x"}
+    assert page.texts() == {**before, str(cell_id) if replaces else "new-1": "x"}
 
 
 def test_prompt_number_of_two_cells_is_ambiguous(tools: Tools, page: NotebookPage) -> None:
