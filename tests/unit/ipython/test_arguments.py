@@ -1,4 +1,7 @@
-"""The arguments of ``%agent``: options, then prose."""
+"""The arguments of ``%agent``: options, then prose.
+
+The inside: many lines, and any text.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from agentnb.ipython.arguments import Arguments, parse
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("Why doesn't {x} cost $5?", {}),
+        ("Why doesn't {x} cost $5?", {"prompt": "Why doesn't {x} cost $5?"}),
         ("-a claude Why?", {"agent": "claude"}),
         ("--agent claude Why?", {"agent": "claude"}),
         ("--agent=claude Why?", {"agent": "claude"}),
@@ -32,29 +35,20 @@ from agentnb.ipython.arguments import Arguments, parse
         ("-k Why?", {"kernel": True}),
         ("--kernel -a claude Why?", {"kernel": True, "agent": "claude"}),
         ("-a claude -- Why?", {"agent": "claude"}),
+        ("-- -a is an option", {"prompt": "-a is an option"}),
+        ("- one\n- two", {"prompt": "- one\n- two"}),
+        ("Explain -a and --new", {"prompt": "Explain -a and --new"}),
+        ("-b -- --", {"background": True, "prompt": "--"}),
+        ("'quoted' \"words\"", {"prompt": "'quoted' \"words\""}),
     ],
 )
 def test_options_come_before_the_prompt(line: str, expected: dict[str, Any]) -> None:
-    prompt = "Why doesn't {x} cost $5?" if line.startswith("Why doesn't") else "Why?"
-    assert Arguments(prompt=prompt, **expected) == parse(line)
-
-
-@pytest.mark.parametrize(
-    ("line", "prompt"),
-    [
-        ("-- -a is an option", "-a is an option"),
-        ("- one\n- two", "- one\n- two"),
-        ("Explain -a and --new", "Explain -a and --new"),
-        ("-b -- --", "--"),
-        ("'quoted' \"words\"", "'quoted' \"words\""),
-    ],
-)
-def test_dashes_and_quotes_in_the_prompt_are_just_text(line: str, prompt: str) -> None:
-    assert prompt == parse(line).prompt
+    """Dashes and quotes in the prompt are just text."""
+    assert Arguments(**{"prompt": "Why?", **expected}) == parse(line)
 
 
 def test_prompt_joins_the_first_line_and_the_cell() -> None:
-    assert "Look:\nline 1\n  -a line 2" == parse("-n Look:", "line 1\n  -a line 2\n").prompt
+    assert parse("-n Look:", "line 1\n  -a line 2\n").prompt == "Look:\nline 1\n  -a line 2"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The attacks of ``tests/cases/attacks`` in the Markdown that stays in the notebook: none takes effect."""
+"""The attacks of ``tests/cases/attacks`` in the Markdown that stays in the notebook: none takes effect.
+
+The inside: hostile text in four renderers.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,8 @@ import pytest
 
 from agentnb.ipython.markdown import harmless, harmless_line
 from agentnb.ipython.transcript import transcript
-from agentnb.state import (
-    ErrorInfo,
-    ErrorResponsePart,
-    Message,
-    MessageOrigin,
-    PlanEntry,
-    PlanResponsePart,
-    ReasoningResponsePart,
-    TerminalView,
-    ToolCallDetails,
-    ToolCallLocation,
-    ToolDiffContent,
-    ToolTerminalContent,
-    ToolTextContent,
-    Turn,
-)
 from tests.unit.ipython.test_markdown import check
-from tests.unit.ipython.test_transcript import text, tool
+from tests.unit.ipython.test_transcript import hostile_turn
 
 FOLDER = Path(__file__).parents[2] / "cases" / "attacks"
 LONG = 600
@@ -42,26 +29,6 @@ def attacks(path: Path) -> list[str]:
 FILES = sorted(FOLDER.glob("*.json"))
 
 
-def turn(attack: str) -> tuple[Turn, tuple[TerminalView, ...]]:
-    """Returns a turn whose every field is *attack*."""
-    content = (
-        ToolTextContent(text=attack),
-        ToolDiffContent(path=attack, old_text="a\n", new_text=f"{attack}\n"),
-        ToolTerminalContent(terminal_id="x"),
-    )
-    details = ToolCallDetails(kind="execute", locations=(ToolCallLocation(path=attack),), content=content)
-    parts = (
-        text(attack),
-        ReasoningResponsePart(id="p2", content=attack),
-        tool(display_name=attack, tool_input=attack, details=details),
-        PlanResponsePart(id="p3", entries=(PlanEntry(content=attack, status=attack, priority=attack),)),
-    )
-    message = Message(text=attack, origin=MessageOrigin(kind="user"))
-    error = ErrorResponsePart(error=ErrorInfo(error_type=attack, message=attack))
-    ended = Turn(id="t", message=message, response_parts=(*parts, error), state="error", stop_reason=attack)
-    return ended, (TerminalView(id="x", command=attack, output=attack, exited=True),)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.stem))
 def test_no_attack_survives_as_text(path: Path) -> None:
     """As a message and as a single line, in every renderer."""
@@ -74,5 +41,5 @@ def test_no_attack_survives_as_text(path: Path) -> None:
 def test_no_attack_survives_in_a_transcript(path: Path) -> None:
     """Message, thought, tool title, command, path, diff, output, plan, error and reason."""
     for attack in attacks(path):
-        ended, terminals = turn(attack)
+        ended, terminals = hostile_turn(attack, attack, "execute")
         check(transcript(ended, terminals=terminals))

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from tests.unit.forked import run_script
+from tests.unit.ipython.test_extension import SHELL
 
-import pytest
-
-from agentnb.errors import UsageError
-from agentnb.ipython.arguments import parse
-from agentnb.ipython.config import Agentnb
-from agentnb.plugins.map.plugin import batch_of
-
-
-def batch(line: str, cell: str, **variables: Any) -> Any:
-    """Returns what the magic starts in a shell with these variables."""
-    return batch_of(parse(line, cell), SimpleNamespace(user_ns=variables), Agentnb(agent="eliza"))
+CODE = """
+shell.user_ns.update(rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}], df=["a"])
+def ask(line, cell):
+    try:
+        shell.run_cell_magic("agent", f"-o answers {line}", cell)
+        answers = shell.user_ns["answers"]
+        print("=", list(answers) if type(answers).__name__ == "Batch" else type(answers).__name__)
+    except Exception as error:
+        print("=", error)
+ask("map rows", "/say {a} and {b}")
+ask("map the data", "of df")
+ask("map", "df")
+ask("a map df", "b")
+ask("map nothing", "a prompt")
+ask("-t work map df", "a prompt")
+ask("-k map df", "a prompt")
+ask("map df", "a prompt")
+"""
 
 
 def test_batch_sends_a_prompt_for_each_row_of_a_variable() -> None:
-    """The options come before ``map``, as for every prompt."""
-    begun = batch("-o answers map rows", "/say {a} and {b}\n", rows=[{"a": 1, "b": 2}, {"a": 3, "b": 4}])
-    assert list(begun) == ["1 and 2", "3 and 4"]
-
-
-@pytest.mark.parametrize(
-    ("line", "cell"), [("map the data", "of df"), ("map", "df"), ("map df", ""), ("a map df", "b")]
-)
-def test_prompt_that_only_begins_with_map_is_not_a_batch(line: str, cell: str) -> None:
-    """The line is more than a variable's name, or the cell is empty."""
-    assert batch(line, cell, df=[1], data=[1]) is None
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("map nothing", "There is no variable 'nothing'"),
-        ("-t work map df", "takes no -t"),
-        ("-k map df", "takes no -k"),
-        ("map df", "has no field"),
-    ],
-)
-def test_invalid_batch_raises_an_error(line: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        batch(line, "a prompt", df=["a"]).wait()
+    """A prompt that only begins with `map` is none: the line is more than a name, or there is none."""
+    done = run_script(SHELL.format(settings={}) + CODE, AGENTNB_PLUGINS="map")
+    begun, *turns, unknown, tab, kernel, fields = [
+        line[2:] for line in done.stdout.splitlines() if line.startswith("= ")
+    ]
+    assert (begun, turns, done.stderr) == ("['1 and 2', '3 and 4']", ["Turn"] * 3, "")
+    assert unknown.startswith("There is no variable 'nothing' to ask about.")
+    assert (tab.partition(".")[0], kernel.partition(".")[0]) == (
+        "%agent map takes no -t",
+        "%agent map takes no -k",
+    )
+    assert fields.startswith("The prompt has no field")

@@ -2,82 +2,57 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from agentnb.errors import UnknownMention, UsageError
-from agentnb.ipython.cell_errors import MOST, CellErrors, errors_of, expanded, failed_prompt, text_of
-from agentnb.ipython.mentions import attachments, scope_of
-from agentnb.ipython.shell_mentions import ShellMentions
-from agentnb.kernel.tools import TOOLS
-from agentnb.server.lab_messages import FailedParams
-from tests.unit.kernel.notebook_page import NotebookPage
+from tests.unit.ipython.conftest import Open, Shell, contents
+
+SINCE = "since agentnb was loaded in this kernel"
 
 
 @pytest.fixture
-def shell() -> Any:
-    """The parts of a shell that errors need; IPython's compiler has compiled no cells."""
-    history = SimpleNamespace(input_hist_raw=[""], output_hist_reprs={})
-    compiler = SimpleNamespace(format_code_name=lambda _: None)
-    return SimpleNamespace(user_ns={}, user_ns_hidden={}, history_manager=history, execution_count=1, compile=compiler)
+def failed(shell: Shell) -> Shell:
+    """A shell whose cells 2 and 3 have failed."""
+    shell.run("df = {}")
+    shell.run("raise ValueError('the older')", cell_id="c2")
+    shell.run("df['column']", cell_id="c3")
+    return shell
 
 
-@pytest.fixture
-def errors(shell: Any) -> CellErrors:
-    """The errors of cells 2 and 3."""
-    errors = errors_of(shell)
-    errors.remember(ValueError("the older"), 2, "c2")
-    errors.remember(KeyError("column"), 3, "c3")
-    return errors
-
-
-def attached(prompt: str, shell: Any, **variables: Any) -> list[tuple[str, str | None]]:
-    shell.user_ns.update(variables)
-    scope = scope_of(shell, Path.cwd())
-    return [(each.label, getattr(each, "model_representation", None)) for each in attachments(prompt, [], scope)]
-
-
-def test_mention_attaches_the_last_error_or_that_of_a_cell(shell: Any, errors: CellErrors) -> None:
-    """A variable named ``error`` takes precedence."""
-    last, older = errors.last, errors.of(2)
-    assert last is not None
-    assert older is not None
-    assert attached("Why? @error @error:2", shell) == [("error", last.text), ("error:2", older.text)]
-    assert last.text.startswith("KeyError: 'column'\nThe cell that failed: In [3] (cell id c3).")
-    assert attached("@error", shell, error=5) == [("error", "error: int\n5")]
-
-
-@pytest.mark.parametrize(("prompt", "what"), [("@error", "no cell has failed"), ("@error:9", "cell 9 has not failed")])
-def test_error_mention_is_refused_when_no_cell_failed(prompt: str, what: str, shell: Any) -> None:
-    with pytest.raises(UnknownMention, match=f"{prompt}: {what} since .* Run the cell"):
-        attached(prompt, shell)
-
-
-def test_interrupts_and_agentnb_errors_are_not_remembered(shell: Any, errors: CellErrors) -> None:
-    for error in (KeyboardInterrupt(), UsageError("%agent needs a prompt."), SystemExit(1)):
-        errors.remember(error, 4, "c4")
-    assert errors.last == errors.of(3)
-    assert errors.of(4) is None
-
-
-def test_only_the_latest_errors_are_remembered(shell: Any) -> None:
-    """Many errors must not fill the memory."""
-    for count in range(1, MOST + 3):
-        errors_of(shell).remember(ValueError(count), count)
-    assert errors_of(shell).of(2) is None
-    assert errors_of(shell).of(3) is not None
-
-
-def test_chat_suggests_the_last_error_first(shell: Any, errors: CellErrors, tmp_path: Path) -> None:
-    (first, *_) = ShellMentions(shell).suggest("", tmp_path)
+def test_mention_attaches_the_last_error_or_that_of_a_cell(failed: Shell) -> None:
+    """The chat suggests the last one first; a variable named ``error`` takes precedence."""
+    attached = failed.attached("Why? @error @error:2")
+    assert attached["error"].startswith("KeyError: 'column'\nThe cell that failed: In [3] (cell id c3).")
+    assert attached["error:2"].startswith("ValueError: the older\nThe cell that failed: In [2] (cell id c2).")
+    assert contents(failed.mentions.attach("@error @error:2 @error:9", failed.folder)) == attached
+    first = failed.suggested()[0]
     assert (first.text, first.detail) == ("error", "the last one: KeyError: 'column'")
-    assert [each.label for each in ShellMentions(shell).attach("@error @error:2 @error:9", tmp_path)] == [
-        "error",
-        "error:2",
-    ]
+    failed.names["error"] = 5
+    assert failed.attached("@error") == {"error": "error: int\n5"}
+
+
+def test_mention_or_fix_is_refused_with_advice_when_no_cell_failed(shell: Shell) -> None:
+    for prompt, what in (("@error", "no cell has failed"), ("@error:9", "cell 9 has not failed")):
+        with pytest.raises(UnknownMention, match=f"{prompt}: {what} {SINCE}. Run the cell"):
+            shell.attached(prompt)
+    for typed, what in (("fix", "No cell has failed"), ("explain 9", "Cell 9 has not failed")):
+        with pytest.raises(UsageError, match=f"{what} {SINCE}. Run the cell with the error first, then `%agent"):
+            shell.expanded(typed)
+
+
+@pytest.mark.filterwarnings("ignore:To exit")
+def test_interrupts_and_agentnb_errors_are_not_remembered(failed: Shell) -> None:
+    for error in ("KeyboardInterrupt", "SystemExit(1)", "agentnb.UsageError('%agent needs a prompt.')"):
+        failed.run(f"import agentnb; raise {error}")
+    assert failed.attached("@error") == {"error": failed.attached("@error:3")["error:3"]}
+
+
+def test_only_the_latest_errors_are_remembered(shell: Shell) -> None:
+    """Many errors must not fill the memory."""
+    shell.run(*["1 / 0"] * 32)
+    assert shell.attached("@error:3")
+    with pytest.raises(UnknownMention):
+        shell.attached("@error:2")
 
 
 @pytest.mark.parametrize(
@@ -90,79 +65,56 @@ def test_chat_suggests_the_last_error_first(shell: Any, errors: CellErrors, tmp_
         ("fix\nUse pandas 1 only,\nplease.", ["@error:3\n", "\n\nUse pandas 1 only,\nplease.\n\nFind the cause"]),
     ],
 )
-def test_fix_or_explain_alone_expands_to_a_prompt_with_the_error(
-    typed: str, parts: list[str], shell: Any, errors: CellErrors
-) -> None:
+def test_fix_or_explain_alone_expands_to_a_prompt_with_the_error(typed: str, parts: list[str], failed: Shell) -> None:
     """The prompt names the action, not the tools for cells."""
-    prompt = "\n\n".join(expanded(typed, shell, edits=True))
+    prompt = "\n\n".join(failed.expanded(typed))
     assert [part for part in parts if part not in prompt] == []
-    assert [tool for tool in TOOLS if "_" in tool and tool in prompt] == []
+    assert "_cell" not in prompt
 
 
-def test_fix_prompt_asks_for_code_when_agent_cannot_edit_cells(shell: Any, errors: CellErrors) -> None:
-    prompt = expanded("fix", shell, edits=False).instructions
-    assert ("change the cell" in prompt, "show the whole corrected code" in prompt) == (False, True)
+def test_fix_prompt_asks_for_code_when_agent_cannot_edit_cells(failed: Shell) -> None:
+    _, instructions = failed.expanded("fix", edits=False)
+    assert ("change the cell" in instructions, "show the whole corrected code" in instructions) == (False, True)
 
 
 @pytest.mark.parametrize("typed", ["fix the plot", "Fix", "explain this", "fixes", "please fix", "fix 2 and 3"])
-def test_prompt_that_only_resembles_fix_is_not_expanded(typed: str, shell: Any, errors: CellErrors) -> None:
-    assert expanded(typed, shell, edits=True) == (typed, "")
+def test_prompt_that_only_resembles_fix_is_not_expanded(typed: str, failed: Shell) -> None:
+    assert failed.expanded(typed) == (typed, "")
 
 
-@pytest.mark.parametrize(("typed", "what"), [("fix", "No cell has failed"), ("explain 9", "Cell 9 has not failed")])
-def test_fix_or_explain_fails_with_advice_when_no_cell_failed(typed: str, what: str, shell: Any) -> None:
-    with pytest.raises(UsageError, match=f"{what} since .* Run the cell with the error first, then `%agent"):
-        expanded(typed, shell, edits=True)
-
-
-def test_error_known_only_to_a_page_is_read_from_its_output(shell: Any, errors: CellErrors) -> None:
+def test_error_known_only_to_a_page_is_read_from_its_output(failed: Shell) -> None:
     """Secrets are masked and colours removed; mentions then find the error."""
     traceback = "\x1b[31m---\x1b[0m\npassword = 'hunter2'\nValueError: gone"
-    output = {"name": "ValueError", "message": "gone", "traceback": traceback}
-    params = FailedParams(id="1", action="fix", cell_id="c9", count=9, **output)
-    assert "@error:9\n" in failed_prompt(shell, params)
-    error = errors.last
-    assert error is not None
-    assert errors.of(9) == error
-    assert "In [9] (cell id c9)" in error.text
-    assert "---\npassword = '***'\nValueError: gone" in error.text
-    seen = FailedParams(id="2", action="explain", cell_id="c2", count=2, name="ValueError", traceback="…")
-    known = errors.of(2)
-    assert failed_prompt(shell, seen).startswith("Explain the error in In [2]: @error:2")
-    assert errors.last == known
+    prompt = failed.failed("fix", "c9", "ValueError", count=9, message="gone", traceback=traceback)
+    assert "@error:9\n" in prompt
+    text = failed.attached("@error")["error"]
+    assert "In [9] (cell id c9)" in text
+    assert "---\npassword = '***'\nValueError: gone" in text
+    prompt = failed.failed("explain", "c2", "ValueError", count=2, traceback="…")
+    assert prompt.startswith("Explain the error in In [2]: @error:2")
+    assert failed.attached("@error")["error"] == failed.attached("@error:2")["error:2"]
 
 
-def test_error_text_shows_the_current_code_of_a_changed_cell(shell: Any, errors: CellErrors) -> None:
-    page = NotebookPage("work.ipynb", {"c3": "df['column']"})
-    try:
-        error = errors.last
-        assert error is not None
-        assert text_of(error).endswith("as it reads now:\n```\ndf['column']\n```")
-    finally:
-        page.close()
+def test_error_text_shows_the_current_code_of_the_failed_cell(failed: Shell, open_page: Open) -> None:
+    """Identified by its number if ids are equal; without a match none is shown, as it could be the wrong one."""
+    before = failed.attached("@error")["error"]
+    changed = "\n\nIn [3] (cell id c3) as it reads now:\n```\ndf['row']\n```"
+    page = open_page({"c3": "df['row']"})
+    assert failed.attached("@error")["error"] == before + changed
+    page.cells.insert(0, {"id": "c3", "kind": "code", "source": "another"})
+    page.cells[1]["count"] = 3
+    page.tell()
+    assert failed.attached("@error")["error"] == before + changed
+    page.cells[1]["count"] = 4
+    page.tell()
+    assert failed.attached("@error")["error"] == before
 
 
-def test_error_text_shows_the_failed_cell_when_ids_are_equal(shell: Any, errors: CellErrors) -> None:
-    """Identified by its number; without a match none is shown, as it could be the wrong one."""
-    page = NotebookPage("work.ipynb", {"c3": "another"})
-    try:
-        page.cells.append({"id": "c3", "kind": "code", "source": "df['column']", "count": 3})
-        page.tell()
-        error = errors.last
-        assert error is not None
-        assert text_of(error).endswith("In [3] (cell id c3) as it reads now:\n```\ndf['column']\n```")
-        page.cells[1]["count"] = 4
-        page.tell()
-        assert text_of(error) == error.text
-    finally:
-        page.close()
-
-
-def test_fix_button_sends_the_cell_error_before_count_is_known(shell: Any, errors: CellErrors) -> None:
+def test_fix_button_sends_the_cell_error_before_count_is_known(failed: Shell) -> None:
     """The output shows the error before the reply has the count: the mention names the cell's latest run."""
-    errors.remember(ValueError("the older, run again"), 4, "c2")
-    errors.remember(TypeError("another cell"), 5, "c5")
-    early = FailedParams(id="1", action="fix", cell_id="c2", name="ValueError", message="the older, run again")
-    assert (failed_prompt(shell, early) or "").startswith("Fix the error in In [4]: @error:4\n")
-    errors.remember(TypeError("again"), 6, "c5")
-    assert str(attached("@error:4", shell)[0][1]).startswith("ValueError: the older, run again")
+    failed.run("raise ValueError('the older, run again')", cell_id="c2")
+    failed.run("raise TypeError('another cell')", cell_id="c5")
+    prompt = failed.failed("fix", "c2", "ValueError", message="the older, run again")
+    assert prompt.startswith("Fix the error in In [4]: @error:4\n")
+    failed.run("raise TypeError('again')", cell_id="c5")
+    assert failed.attached("@error:4")["error:4"].startswith("ValueError: the older, run again")

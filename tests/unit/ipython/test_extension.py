@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -40,23 +41,48 @@ print(magic("agents", ""))
 
 
 def test_invalid_setting_is_ignored_with_a_warning() -> None:
-    """The extension still loads, and valid settings count."""
-    code = 'print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))'
-    printed, warnings = tell(code, permissions="maybe", timeout=5.0)
-    assert printed == ["5.0 ask"]
-    assert "The setting Agentnb.permissions is ignored." in warnings
-
-
-def test_extension_reloads_after_an_invalid_setting() -> None:
-    """IPython keeps the invalid value among its own settings."""
+    """The extension still loads, and valid settings count; also when it reloads: IPython keeps the invalid value."""
     code = """
+print(magic("config", "Agentnb.timeout"), magic("config", "Agentnb.permissions"))
 magic("config", "Agentnb.agent = 3")
 magic("reload_ext", "agentnb")
 magic("agent", "/say here")
 """
-    printed, warnings = tell(code)
+    printed, warnings = tell(code, permissions="maybe", timeout=5.0)
+    assert printed[0] == "5.0 ask"
     assert "here" in printed
+    assert "The setting Agentnb.permissions is ignored." in warnings
     assert "Traceback" not in warnings
+
+
+def test_first_session_uses_the_preloaded_agent() -> None:
+    code = """
+import agentnb
+from agentnb.agent.catalog import find
+from agentnb.host import current_host
+session = agentnb.start("eliza")
+print(session.prompt("/say warm").wait(60).text, len(current_host().agents.running(find("eliza"))))
+session.close()
+"""
+    printed, warnings = tell(code, warm=["eliza", "no-such-agent"])
+    assert printed[-1:] == ["warm 1"], warnings
+    assert "no-such-agent is not preloaded" in warnings
+
+
+def test_local_model_settings_reach_only_the_local_agent() -> None:
+    code = """
+magic("config", "Agentnb.local_key_variable = 'LAB_KEY'")
+from agentnb.api.configured import configured
+print(dict(configured("local", None, {"AGENTNB_LOCAL_MODEL": "mine"}, None).env))
+print(dict(configured("eliza", None, None, None).env))
+"""
+    printed, warnings = tell(code, local_url="http://127.0.0.1:1/v1")
+    of_local = {
+        "AGENTNB_LOCAL_URL": "http://127.0.0.1:1/v1",
+        "AGENTNB_LOCAL_KEY_VARIABLE": "LAB_KEY",
+        "AGENTNB_LOCAL_MODEL": "mine",
+    }
+    assert [ast.literal_eval(each) for each in printed[-2:]] == [of_local, {}], warnings
 
 
 def test_new_and_resumed_sessions_use_configured_mcp_servers(tmp_path: Path) -> None:
@@ -201,30 +227,10 @@ tell("agent", "timeout", "permissions")
     assert "settings.toml, line 3: view cannot be 'wrong'." in warnings
 
 
-def test_unknown_agents_command_suggests_the_right_one() -> None:
-    """By a common synonym, otherwise by spelling; `%agents?` explains all."""
+def test_wrong_agents_command_is_refused_with_the_right_one() -> None:
+    """By a common synonym, otherwise by spelling; unknown words were ignored or taken for a client's name."""
     code = """
-for word in ("start", "stop", "helth", "help"):
-    try:
-        magic("agents", word)
-    except Exception as error:
-        print(str(error).partition(" It has ")[0] + " " + str(error).rpartition(". ")[2])
-"""
-    printed, warnings = tell(code)
-    explained = "`%agents?` says what each does."
-    assert printed == [
-        f"%agents has no command 'start'. Did you mean `%agents new`? {explained}",
-        f"%agents has no command 'stop'. Did you mean `%agents cancel`? {explained}",
-        f"%agents has no command 'helth'. Did you mean `%agents health`? {explained}",
-        f"%agents has no command 'help'. {explained}",
-    ]
-    assert warnings == ""
-
-
-def test_agents_command_refuses_unknown_words() -> None:
-    """They used to be ignored or taken for a client's name."""
-    code = """
-for words in ("pair now", "known claude", "serve --port 8765"):
+for words in ("start", "stop", "helth", "help", "pair now", "known claude", "serve --port 8765"):
     try:
         magic("agents", words)
     except Exception as error:
@@ -232,17 +238,23 @@ for words in ("pair now", "known claude", "serve --port 8765"):
 from agentnb.api.serving import serving
 print(serving())
 """
-    printed, warnings = tell(code)
-    assert printed == [
-        "%agents pair takes nothing more, not 'now'. `%agents?` lists all commands.",
-        "%agents known takes nothing more, not 'claude'. `%agents?` lists all commands.",
+    (*refused, served), warnings = tell(code)
+    for line, words in zip(
+        refused,
         (
-            "%agents serve has no option '--port'. From Python it has options: agentnb.serve(port=8765). "
-            "`%agents serve NAME watch` lets a client connect."
+            "%agents has no command 'start'. Did you mean `%agents new`? ",
+            "%agents has no command 'stop'. Did you mean `%agents cancel`? ",
+            "%agents has no command 'helth'. Did you mean `%agents health`? ",
+            "%agents has no command 'help'. ",
+            "%agents pair takes nothing more, not 'now'. `%agents?` lists all commands.",
+            "%agents known takes nothing more, not 'claude'. `%agents?` lists all commands.",
+            "%agents serve has no option '--port'. From Python it has options: agentnb.serve(port=8765). ",
         ),
-        "None",
-    ]
-    assert warnings == ""
+        strict=True,
+    ):
+        assert line.startswith(words)
+        assert "`%agents?` " in line or "`%agents serve NAME watch` lets a client connect." in line
+    assert (served, warnings) == ("None", "")
 
 
 def test_setting_with_a_missing_target_warns_with_its_place(tmp_path: Path) -> None:

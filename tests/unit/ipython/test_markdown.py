@@ -1,4 +1,7 @@
-"""An agent's Markdown in a trusted output: nothing runs, loads or disappears, and code stays code."""
+"""An agent's Markdown in a trusted output: nothing runs, loads or disappears, and code stays code.
+
+The inside: hostile and generated text in four renderers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.ipython.markdown import Fences, harmless, harmless_line, html_text, safe_url
+from agentnb.ipython.markdown import Fences, harmless, harmless_line, html_text
 from tests.thorough import examples
 from tests.unit.ipython.page import Page, pages
 from tests.unit.linear import is_linear
@@ -36,6 +39,7 @@ ATTACKS = [
     "[a](\\javascript:alert(1))",
     "[a](vbscript:x) [b](data:text/html,<script>x</script>)",
     '[a]( https://x.org "t" onclick=y )',
+    "[a](file:///etc/passwd) [b](JAVASCRIPT:x)",
     "<javascript:alert(1)>",
     "[a]\n\n[a]: javascript:alert(1)",
     "[a][b]\n\n[b]:\n   javascript:alert(1)",
@@ -165,6 +169,7 @@ def test_inline_code_stays_unchanged(code: str) -> None:
         ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"),
         ("[x](https://a.org/b?c=d&e=f#g)", "[x](https://a.org/b?c=d&amp;e=f#g)"),
         ("[x](docs/a%20b.md) <https://a.org>", "[x](docs/a%20b.md) https://a.org"),
+        ("[x](mailto:a@b.org) [y](a.md?x=1:2) [z]()", "[x](mailto:a@b.org) [y](a.md?x=1:2) [z]()"),
         ("$a<b$ and $x_1$", r"$a\lt b$ and $x_1$"),
         ("```python\nx\n```", "````python\nx\n````"),
         ("~~gone~~ `code`", "~~gone~~ `code`"),
@@ -177,45 +182,17 @@ def test_ordinary_markdown_stays_as_it_is(text: str, expected: str) -> None:
     assert expected == harmless(text)
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("https://a.org", "https://a.org"),
-        ("mailto:a@b.org", "mailto:a@b.org"),
-        ("a/b.md#c", "a/b.md#c"),
-        ("a.md?x=1:2", "a.md?x=1:2"),
-        ("", ""),
-        ("javascript:x", None),
-        ("JAVASCRIPT:x", None),
-        ("file:///etc/passwd", None),
-        ("data:text/html,x", None),
-        ("java&#x73;cript:x", None),
-    ],
-)
-def test_link_allows_only_web_mail_and_relative_targets(target: str, expected: str | None) -> None:
-    assert expected == safe_url(target)
-
-
-@pytest.mark.parametrize("unit", ["*a_", "*", "[a", "!a", "~~a", "**a "])
-def test_paragraph_with_thousands_of_marks_shows_them_as_text(unit: str) -> None:
-    """No mark remains that a renderer must pair; other paragraphs keep theirs."""
-    text = harmless(f"**before**\n\nx{unit * 5_000}x\n\n*after*")
-    before, middle, after = text.split("\n\n")
-    assert (before, after) == ("**before**", "*after*")
-    assert re.findall(r"[*~\[!](?=\S)", middle) == []
-
-
-@pytest.mark.parametrize("between", ["`c`", "``c`d``", "\n", "\\`", "`<b>`", "$x$"])
-@pytest.mark.parametrize("mark", ["*a_", "[a", "~~a"])
+@pytest.mark.parametrize("between", ["", "`c`", "``c`d``", "\n", "\\`", "`<b>`", "$x$"])
+@pytest.mark.parametrize("mark", ["*a_", "*", "[a", "!a", "~~a", "**a "])
 @pytest.mark.parametrize("start", ["x", "<div>\n", "<!-- x\n", "> ", "# x"])
-def test_many_marks_between_other_elements_show_as_text(start: str, mark: str, between: str) -> None:
-    """A renderer pairs the marks of a whole paragraph, also across other elements."""
+def test_thousands_of_marks_in_a_paragraph_show_as_text(start: str, mark: str, between: str) -> None:
+    """A renderer pairs the marks of a whole paragraph, also across other elements; other paragraphs keep theirs."""
     if start == "# x" and between == "\n":
         between = " "
     text = harmless(f"{start}{f'{mark} {between}' * 2_000}x\n\n*after*")
     paragraph, after = text.split("\n\n")
     assert after == "*after*"
-    assert len(re.findall(r"[*~\[](?=\S)", paragraph)) == 0
+    assert re.findall(r"[*~\[!](?=\S)", paragraph.replace("!--", "")) == []
 
 
 @pytest.mark.parametrize(

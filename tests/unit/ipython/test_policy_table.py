@@ -3,95 +3,90 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from agentnb.api.settings import Policy
-from agentnb.ipython.manage import PolicyTable
-from agentnb.policy.audit import Record
-from agentnb.policy.rules import AccessRule, InForce
+from tests.unit.ipython.test_extension import tell
 
+SHOW = """
+import os
+os.environ.update(AGENTNB_CONFIG_DIR={config!r}, AGENTNB_DATA_DIR={config!r})
+os.chdir({work!r})
+def show():
+    print(*(" ".join(line.split()) for line in repr(magic("agents", "policy")).splitlines()), sep="\\n")
+"""
+POLICY = """
+[[rule]]
+action = "allow"
+command = ["ls *"]
 
-def policy(**fields: Any) -> Policy:
-    held: dict[str, Any] = {
-        "rules": (),
-        "bypass": (),
-        "sensitive": (),
-        "headless": "deny",
-        "folder": Path("/w"),
-        "trusted": False,
-        "trusted_folders": (),
-        "mode": None,
-        "warnings": (),
-        "records": (),
-        "user_file": Path("/c/policy.toml"),
-        "project_file": Path("/w/.agentnb/policy.toml"),
-        "log_file": Path("/d/audit.jsonl"),
-    }
-    return Policy(**{**held, **fields})
+[sensitive]
+"**/*.csv" = true
 
+[agents.claude]
+bypass = true
+confine = true
 
-RECORD = Record(
-    time="2026-01-02T03:04:05.678+00:00",
-    agent="claude",
-    session="claude:/1",
-    tab="t",
-    turn="1",
-    kind="terminal",
-    tool="execute",
-    what="ls | wc <b>",
-    outcome="allow",
-    by="user",
-    scope="session",
-    severity="medium",
-)
+[agents.codex]
+confine = ["x.org", "*.y.org"]
 
+[agents.eliza]
+confine = false
 
-def test_table_without_rules_shows_the_defaults() -> None:
-    """The defaults, the floors, the paths of the files."""
-    text = repr(PolicyTable(policy()))
-    assert all(words in text for words in ("/c/policy.toml", "/d/audit.jsonl", "Always asks", "no decisions yet"))
+[agents.gemini]
+confine = "no network"
+"""
+ANSWERED = """
+import agentnb
+magic("agents", "trust")
+session = agentnb.start("eliza", permissions=lambda question: "agentnb:session")
+session.prompt("/run echo a | wc -c #<b>").wait(120)
+magic("agents", "use eliza")
+show()
+print(magic("agents", "policy")._repr_markdown_())
+"""
 
 
-def test_table_shows_every_rule_with_its_source() -> None:
-    """The user's, a card's, the project's; also patterns and bypasses."""
-    rules = (
-        InForce(AccessRule(action="allow", command=("ls *",)), "user", "policy.toml rule 1"),
-        InForce(AccessRule(action="allow", tool=("edit",)), "session"),
-        InForce(AccessRule(action="deny", path=("x",)), "project", ".agentnb/policy.toml rule 2"),
-    )
-    confine = {"a": True, "b": False, "c": "no network", "d": ("x.org", "*.y.org")}
-    held = policy(
-        rules=rules,
-        bypass=("claude",),
-        confine=confine,
-        sensitive=(("**/*.csv", True),),
-        mode="ask",
-        warnings=("Mend it.",),
-    )
-    lines = [" ".join(line.split()) for line in repr(PolicyTable(held)).splitlines()]
-    assert "Warning: Mend it." in lines
-    assert "Doesn't need to ask: claude." in lines
-    assert "Confined: a, not b, c (no network), d (x.org, *.y.org)." in lines
-    assert "user allow ls * policy.toml rule 1" in lines
-    assert "session allow edit answered on a card" in lines
-    assert "project deny x .agentnb/policy.toml rule 2" in lines
-    assert "settings sensitive **/*.csv [sensitive]" in lines
+def shown(tmp_path: Path, code: str, **settings: object) -> list[str]:
+    """Returns the lines that *code* prints with `show`, without columns."""
+    config, work = tmp_path / "config", tmp_path / "work"
+    printed, warnings = tell(SHOW.format(config=str(config), work=str(work)) + code, **settings)
+    assert warnings == ""
+    return printed
 
 
-def test_decisions_table_escapes_the_text_of_agents() -> None:
-    table = PolicyTable(policy(records=(RECORD,)))
-    assert "2026-01-02 03:04:05  claude  execute ls | wc <b>  medium    allow (session)  user" in repr(table)
-    markdown = table._repr_markdown_()
-    assert ("<b>" in markdown, "\\|" in markdown, "| --- |" in markdown) == (False, True, True)
+def test_table_shows_defaults_files_and_how_to_trust(tmp_path: Path) -> None:
+    config, work = tmp_path / "config", tmp_path / "work"
+    for folder in (config, work):
+        folder.mkdir()
+    text = "\n".join(shown(tmp_path, "show()\nmagic('config', 'Agentnb.cell_review = \"after\"')\nshow()"))
+    for words in (
+        f"{config}/policy.toml",
+        f"{config}/audit.jsonl",
+        "Always asks",
+        "no decisions yet",
+        f"{work} is not trusted",
+        "`%agents trust` trusts it.",
+        "Cell changes are reviewed before they are made (cell_review).",
+        "are reviewed after they are made",
+    ):
+        assert words in text
 
 
-def test_table_shows_when_cell_changes_are_reviewed() -> None:
-    assert "Cell changes are reviewed before they are made (cell_review)." in repr(PolicyTable(policy()))
-    assert "are reviewed after they are made" in repr(PolicyTable(policy(cell_review="after")))
-
-
-def test_table_shows_if_the_folder_is_trusted_and_how_to_trust() -> None:
-    text = repr(PolicyTable(policy(trusted_folders=("/home/ada/work",))))
-    assert "/w is not trusted" in text
-    assert "`%agents trust` trusts it. (Trusted: /home/ada/work.)" in text
-    assert "/w is trusted: your file's allow rules apply here." in repr(PolicyTable(policy(trusted=True)))
+def test_table_shows_every_rule_with_its_source(tmp_path: Path) -> None:
+    """The user's, a card's, the project's; also patterns and bypasses; the text of agents is escaped."""
+    config, work = tmp_path / "config", tmp_path / "work"
+    for folder, text in ((config, POLICY), (work / ".agentnb", '[[rule]]\naction = "deny"\npath = ["x"]\n')):
+        folder.mkdir(parents=True)
+        (folder / "policy.toml").write_text(text)
+    text = "\n".join(shown(tmp_path, ANSWERED))
+    for line in (
+        f"{work} is trusted: your file's allow rules apply here.",
+        "Doesn't need to ask: claude.",
+        "Confined: claude, codex (x.org, *.y.org), not eliza, gemini (no network).",
+        "user allow ls * /",
+        "project deny x /",
+        "settings sensitive **/*.csv [sensitive]",
+        "session allow execute echo * or wc * for eliza up to low risk answered on a card",
+        "eliza execute echo a | wc -c #<b> medium allow (session) callback",
+        "| eliza | execute echo a \\| wc -c #&lt;b> | medium | allow (session) | callback |",
+    ):
+        assert f"\n{line}" in text or f" {line}" in text, text

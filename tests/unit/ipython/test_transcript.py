@@ -1,4 +1,7 @@
-"""The saved record of a turn: complete, in order, reproducible and harmless."""
+"""The saved record of a turn: complete, in order, reproducible and harmless.
+
+The inside: parts that no agent here sends, and any text.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,8 @@ PIXEL = "iVBORw0KGgo="
 
 def turn(*parts: Any, **more: Any) -> Turn:
     """Returns a finished turn of *parts*."""
-    fields = {"response_parts": Parts(parts), "state": "complete", "stop_reason": "end_turn", **more}
-    return Turn(id="t", message=MESSAGE, **fields)
+    fields = {"response_parts": Parts(parts), "message": MESSAGE, "state": "complete", "stop_reason": "end_turn"}
+    return Turn(id="t", **{**fields, **more})
 
 
 def failure(message: str) -> ErrorResponsePart:
@@ -150,8 +153,7 @@ def test_transcript_ends_with_the_outcome_of_the_turn(ending: dict[str, Any], ex
 def test_running_turn_without_parts_is_described_as_running() -> None:
     running = ActiveTurn(id="t", message=MESSAGE, response_parts=())
     sentence = "The turn is still running: the agent has not answered yet."
-    assert transcript(running) == f"*{sentence}*"
-    assert plain_text(running) == sentence
+    assert (transcript(running), plain_text(running)) == (f"*{sentence}*", sentence)
 
 
 def test_transcript_keeps_an_unknown_update() -> None:
@@ -161,35 +163,46 @@ def test_transcript_keeps_an_unknown_update() -> None:
     check(made)
 
 
-@given(TEXTS, TEXTS)
-def test_transcript_is_harmless_for_any_text_of_the_agent(one: str, two: str) -> None:
+def hostile_turn(one: str, two: str, kind: str, *more: Any, blocks: Any = ()) -> tuple[Turn, list[TerminalView]]:
+    """Returns a turn with a tool call of *kind*, and its terminal, in which every text is one of these.
+
+    It has *more* parts, and the call has content *blocks*.
+    """
     details = ToolCallDetails(
-        kind=one,
+        kind=kind,
         locations=(ToolCallLocation(path=two),),
         raw_input={"command": one, two: one},
         content=(
             ToolTextContent(text=two),
-            ToolDiffContent(path=one, old_text=two, new_text=one),
-            ToolBlockContent(block={"type": one, "uri": two}),
-            ToolBlockContent(block={"type": "resource_link", "name": two, "uri": one}),
-            ToolBlockContent(block={"type": "resource", "resource": {"uri": one, "text": two}}),
+            ToolDiffContent(path=one, old_text=f"a\n{two}", new_text=f"{one}\n"),
+            *(ToolBlockContent(block=block) for block in blocks),
             ToolTerminalContent(terminal_id="x"),
         ),
     )
     made = turn(
         text(one),
         ReasoningResponsePart(id="p2", content=two),
-        tool(display_name=one, tool_name=two, details=details),
-        denied(reason_message=two),
-        PlanResponsePart(id="p3", entries=(PlanEntry(content=one, status=two),)),
-        RawResponsePart(id="p4", name=two, payload={one: two}),
-        text(two),
-        failure(two),
+        tool(display_name=one, tool_name=two, tool_input=one, details=details),
+        PlanResponsePart(id="p3", entries=(PlanEntry(content=one, status=two, priority=one),)),
+        *more,
+        ErrorResponsePart(error=ErrorInfo(error_type=one, message=two)),
+        message=Message(text=one, origin=MessageOrigin(kind="user")),
         state="error",
         stop_reason=one,
     )
-    terminal = TerminalView(id="x", command=one, output=two, signal=one)
-    check(transcript(made, terminals=[terminal]))
+    return made, [TerminalView(id="x", command=one, output=two, signal=one, exited=True)]
+
+
+@given(TEXTS, TEXTS)
+def test_transcript_is_harmless_for_any_text_of_the_agent(one: str, two: str) -> None:
+    blocks = (
+        {"type": one, "uri": two},
+        {"type": "resource_link", "name": two, "uri": one},
+        {"type": "resource", "resource": {"uri": one, "text": two}},
+    )
+    raw = RawResponsePart(id="p4", name=two, payload={one: two})
+    made, terminals = hostile_turn(one, two, one, denied(reason_message=two), raw, text(two), blocks=blocks)
+    check(transcript(made, terminals=terminals))
 
 
 def test_output_before_a_failure_keeps_its_lines() -> None:

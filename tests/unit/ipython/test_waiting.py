@@ -1,4 +1,7 @@
-"""Ctrl-C while a cell waits always takes effect, whatever the main thread is doing."""
+"""Ctrl-C while a cell waits always takes effect, whatever the main thread is doing.
+
+The inside: Ctrl-C at an exact moment.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sixty changes in place, from the libraries' documentation: written before the code that undoes them."""
+"""Eighty changes in place, from the libraries' documentation: written before the code that undoes them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ _NET = (
     "import torch\ntorch.manual_seed(0)\n"
     "x = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Dropout(), torch.nn.Linear(4, 1))\n"
     "optimizer = torch.optim.Adam(x.parameters())\ny = x[0].weight\ndata = torch.randn(5, 3)"
+)
+_XARRAY = (
+    "import numpy as np, pandas as pd, xarray as xr\n"
+    "x = xr.Dataset({'t': (('time', 'place'), np.arange(12.0).reshape(4, 3)), 'n': ('place', [1, 2, 3])},\n"
+    "    coords={'time': pd.date_range('2024', periods=4), 'place': ['a', 'b', 'c']}, attrs={'source': ['model']})\n"
+    "y = x['t']"
 )
 _POLARS = "import polars as pl\nx = pl.DataFrame({'a': [1, 2, 3], 'b': ['p', 'q', None]})\ny = x"
 _POINTS = (
@@ -101,6 +107,47 @@ MUTATIONS = {
         "numpy",
     ),
     "numpy: flags": Mutation(_ARRAY, "x.setflags(write=False)", ("y",), "numpy"),
+    "numpy: views of views": Mutation(
+        "import numpy as np\nx = np.arange(20.0)\nv = x[2:18][::-2]\nw = v.reshape(2, 4).T",
+        "w[1] = -1",
+        ("v", "w"),
+        "numpy",
+    ),
+    "numpy: foreign buffer": Mutation(
+        "import numpy as np\ndata = bytearray(16)\nx = np.frombuffer(data, dtype='int32')", "x[1] = 5", (), "numpy"
+    ),
+    "numpy: no elements": Mutation("import numpy as np\nx = np.zeros((0, 3))", "x = x.reshape(3, 0)", (), "numpy"),
+    "numpy: no dimension": Mutation("import numpy as np\nx = np.array(5.0)", "x[...] = 1", (), "numpy"),
+    "numpy: texts of any length": Mutation(
+        "import numpy as np\nx = np.array(['a', 'bb'], dtype=np.dtypes.StringDType())",
+        "x[0] = 'long' * 20",
+        (),
+        "numpy",
+    ),
+    "numpy: records": Mutation(
+        "import numpy as np\nx = np.rec.array([(1, b'a')], dtype=[('n', 'i4'), ('t', 'S9')])", "x.n = 7", (), "numpy"
+    ),
+    "numpy: mask": Mutation(
+        "import numpy as np\nx = np.ma.masked_greater(np.arange(5), 3)", "x.mask[0] = True\nx[1] = 9", (), "numpy"
+    ),
+    "numpy: columns first": Mutation(
+        "import numpy as np\nx = np.zeros((30, 40), order='F')[::2, ::3]", "x[3] = 1", (), "numpy"
+    ),
+    # xarray: user guide
+    "xarray: new variable": Mutation(_XARRAY, "x['double'] = x['t'] * 2", ("y",), "xarray"),
+    "xarray: delete a variable": Mutation(_XARRAY, "del x['n']", ("y",), "xarray"),
+    "xarray: by position": Mutation(_XARRAY, "x['t'][dict(time=0)] = -1", ("y",), "xarray"),
+    "xarray: by label": Mutation(_XARRAY, "x['t'].loc['2024-01-02', 'b'] = 99", ("y",), "xarray"),
+    "xarray: values": Mutation(_XARRAY, "x['t'].values[1] = 7", ("y",), "xarray"),
+    "xarray: in-place operator": Mutation(_XARRAY, "y *= 100", ("y",), "xarray"),
+    "xarray: coordinate": Mutation(_XARRAY, "x.coords['month'] = ('time', [1, 1, 1, 1])", ("y",), "xarray"),
+    "xarray: index": Mutation(_XARRAY, "x['place'] = ['p', 'q', 'r']", ("y",), "xarray"),
+    "xarray: attributes": Mutation(
+        _XARRAY, "x.attrs['source'].append('mine')\nx['t'].attrs['unit'] = 'K'", ("y",), "xarray"
+    ),
+    "xarray: name": Mutation(_XARRAY, "y.name = 'warm'\ny.attrs['long_name'] = 'warmth'", ("y",), "xarray"),
+    "xarray: update": Mutation(_XARRAY, "x.update({'n': ('place', [0, 0, 0]), 'm': 5})", ("y",), "xarray"),
+    "xarray: encoding": Mutation(_XARRAY, "x['t'].encoding['dtype'] = 'f4'", ("y",), "xarray"),
     # polars: reference, "DataFrame"
     "polars: set an item": Mutation(_POLARS, "x[0, 'a'] = 9", ("y",), "polars"),
     "polars: insert a column": Mutation(_POLARS, "x.insert_column(0, pl.Series('n', [1, 2, 3]))", ("y",), "polars"),

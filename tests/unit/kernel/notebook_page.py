@@ -33,6 +33,8 @@ class NotebookPage:
         self.file_hashes: Any = None
         self.longest = 20_000
         self.read_only = False
+        self.shown: dict[str, Any] = {}
+        """The active and selected cells and the like, as a page reports them."""
         self.restarts = 0
         self.cleared: dict[str, int | None] = {}
         self._made = 0
@@ -72,7 +74,7 @@ class NotebookPage:
         cells = [each | {"source": each["source"][: self.longest]} for each in self.cells]
         for cut_cell, cell in zip(cells, self.cells, strict=True):
             cut_cell["cut"] = cut_cell["source"] != cell["source"]
-        self._say("notebook", {"path": self.path, "cells": cells, "readOnly": self.read_only})
+        self._say("notebook", {"path": self.path, "cells": cells, "readOnly": self.read_only, **self.shown})
 
     def send(self, message: dict[str, Any]) -> None:
         if message["method"] == "outputs":

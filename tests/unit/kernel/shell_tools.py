@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -19,15 +20,22 @@ from agentnb.host.environment import Environment
 from agentnb.host.loop import HostLoop
 from agentnb.ipython.shell_code_runner import ShellCodeRunner
 from agentnb.ipython.shell_mentions import ShellMentions
+from agentnb.kernel.cell_changes import CellRecord
 from agentnb.kernel.cell_tools import ToolEvents
 from agentnb.kernel.changes import KernelChanges
 from agentnb.kernel.code_tools import ToolRunner
 from agentnb.kernel.job_queue import JobQueue, scheduler_of
+from agentnb.kernel.local_server import HttpServer, SocketServer
+from agentnb.kernel.server import ToolMcpServer
+from agentnb.kernel.tools import call_words
+from agentnb.kernel.variables.changes import NameChange
+from agentnb.kernel.variables.references import LIMIT
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import ToolCallRun
 
 T = TypeVar("T")
 OWNER = "tab-1"
+TURN = "turn-1"
 
 
 class Tools:
@@ -45,6 +53,8 @@ class Tools:
         self.printed = threading.Event()
         self.takes_pictures = True
         self.access = "run"
+        self.patience = 0.5
+        """Seconds that mentions wait for the main thread."""
         self.while_asked: Callable[[], object] = lambda: None
         self.runner = ShellCodeRunner(self.shell, self.job_queue)
         self.changes = KernelChanges(OWNER, lambda: self.runner, self.job_queue)
@@ -57,7 +67,7 @@ class Tools:
 
     @property
     def mentions(self) -> ShellMentions:
-        return ShellMentions(self.shell, self.job_queue)
+        return ShellMentions(self.shell, self.job_queue, self.patience)
 
     def use(self, runner: ShellCodeRunner) -> None:
         """Lets the tools work on *runner*."""
@@ -102,6 +112,69 @@ class Tools:
     def text(self, name: str, **arguments: Any) -> str:
         return "\n".join(block.get("text", "") for block in self.call(name, **arguments)["content"])
 
+    @contextmanager
+    def served(self, within: Path | None = None) -> Iterator[dict[str, str]]:
+        """Serves the tools on a socket; yields the variables that a bridge needs."""
+        server = self.loop.submit(SocketServer.started(lambda: ToolMcpServer(self.tool_runner), within)).result(30)
+        try:
+            yield server.environment
+        finally:
+            self.loop.call(server.close)
+
+    @contextmanager
+    def served_over_http(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Serves the tools over HTTP; yields the address and the headers that an agent gets."""
+        server = self.loop.submit(HttpServer.started(lambda: ToolMcpServer(self.tool_runner))).result(30)
+        try:
+            yield server.url, server.headers
+        finally:
+            self.loop.call(server.close)
+            self.loop.submit(server.wait_closed()).result(30)
+
+    def offered(self) -> dict[str, dict[str, Any]]:
+        """Returns the tools as an agent gets them, by name."""
+        listed = self.during(ToolMcpServer(self.tool_runner).request("tools/list", {}))
+        return {each["name"]: each for each in listed["tools"]}
+
+    def stop(self, name: str, **arguments: Any) -> bool:
+        """The user stops the running call, on the host's thread."""
+        return self.tool_runner.stop(call_words(name, arguments))
+
+    def turn(self, *codes: str, turn_id: str = TURN) -> dict[str, NameChange]:
+        """Returns the variables changed by a turn that runs *codes*."""
+        self.changes.begin(turn_id)
+        for code in codes:
+            self.text("run_code", code=code)
+        return self.variables_changed(turn_id)
+
+    def variables_changed(self, turn_id: str = TURN) -> dict[str, NameChange]:
+        return {each.name: each for each in self.changes.end(turn_id) if isinstance(each, NameChange)}
+
+    def cells_changed(self) -> dict[str, CellRecord]:
+        """Returns the turn's changes of cells by id."""
+        return {each.id.removeprefix("cell:"): each for each in self.changes.end(TURN) if isinstance(each, CellRecord)}
+
+    def undo(self, *names: str, kind: str = "variable", turn_id: str = TURN, **choices: Any) -> tuple[str, ...]:
+        """Undoes a turn's changes of the variables, or the cells, *names*."""
+        by_id = {f"{kind}:{name}": choice for name, choice in choices.items()}
+        return self.during(self.changes.undo(turn_id, [f"{kind}:{name}" for name in names], choices=by_id))
+
+    def redo(self, *names: str, kind: str = "variable", turn_id: str = TURN) -> tuple[str, ...]:
+        return self.during(self.changes.redo(turn_id, [f"{kind}:{name}" for name in names]))
+
+    def unrestorable(self, code: str) -> tuple[str, ...]:
+        """Returns the variables that undo of *code* cannot restore, as its permission request names them."""
+        return self.runner.namespace.unrestorable(code, LIMIT)
+
+    def limit_undo(self, limit: int) -> None:
+        """Lets the old objects of a conversation take *limit* bytes."""
+        self.changes = KernelChanges(OWNER, lambda: self.runner, self.job_queue, limit=lambda: limit)
+        self.use(self.runner)
+
+    def run_jobs_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Lets *loop* run the jobs, as a kernel's loop does."""
+        self.job_queue.schedule = scheduler_of(loop)
+
     def during(self, work: Coroutine[Any, Any, T]) -> T:
         """Returns the result of *work* on the host's thread, while this one runs jobs."""
         return waited_for(self.job_queue, self.loop.submit(work))
@@ -115,23 +188,3 @@ def waited_for(job_queue: JobQueue, future: Future[T], owner: str = OWNER) -> T:
         while news.get() != "done":
             job_queue.run_pending(loop_is_free=False)
     return future.result()
-
-
-def awaited(job_queue: JobQueue, work: Callable[[], Awaitable[T]], loop: HostLoop) -> T:
-    """Waits for *work* on the host's thread as a cell that awaits does: this thread's loop goes on."""
-    own = asyncio.new_event_loop()
-
-    async def cell() -> T:
-        job_queue.schedule = scheduler_of(own)
-        with job_queue.waiting(OWNER):
-            return await asyncio.wrap_future(loop.submit(_coroutine(work)))
-
-    try:
-        return own.run_until_complete(cell())
-    finally:
-        job_queue.schedule = None
-        own.close()
-
-
-async def _coroutine(work: Callable[[], Awaitable[T]]) -> T:
-    return await work()

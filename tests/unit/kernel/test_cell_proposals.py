@@ -1,66 +1,54 @@
-"""The cell change that a kernel tool's card proposes, as the page gets it to show it in the cell."""
+"""The cell change that an agent's own request for a kernel tool proposes, as the page gets it to show it there."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-import pytest
-
-from agentnb.kernel.cell_plans import proposed_cell
-from agentnb.kernel.code_runner import NotebookCell, NotebookView
-from agentnb.state import ToolCallCell
+from agentnb.host import Host
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.test_permissions import Talk, environment, host, work
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 
-CELLS = (
-    NotebookCell(id="a", kind="markdown", source="# Fit"),
-    NotebookCell(id="b", kind="code", source="y = 2", count=3),
-    NotebookCell(id="long", kind="code", source="z", cut=True),
-    NotebookCell(id="twice", kind="code", source="1"),
-    NotebookCell(id="twice", kind="code", source="2"),
-)
+__all__ = ["environment", "host", "work"]  # the fixtures
+
+CASES = [
+    ("replace_cell", {"cell": "3", "source": "x"}, ("replace", "b", "code", "y = 2", "x")),
+    ("replace_cell", {"cell": "a", "source": "x"}, ("replace", "a", "markdown", "# Fit", "x")),
+    ("replace_cell", {"cell": "long", "source": "x"}, ("replace", "long", "code", None, "x")),
+    ("insert_cell", {"source": "x"}, ("insert", None, "code", None, "x")),
+    ("insert_cell", {"source": "x", "below": "b", "cell_type": "markdown"}, ("insert", "b", "markdown", None, "x")),
+    ("replace_cell", {"cell": "gone", "source": "x"}, None),
+    ("replace_cell", {"cell": "twice", "source": "x"}, None),
+    ("run_cell", {"cell": "b"}, None),
+]
 
 
-def notebook_view(*, live: bool = True) -> NotebookView:
-    return NotebookView(name="fit.ipynb", path=None, live=live, cells=CELLS)
+def card_of(talk: Talk, call_id: str) -> Any:
+    """Waits for the request for the tool call *call_id*."""
+    (card,) = talk.until(lambda: [each for each in talk.open if each.tool_call_id == call_id] or None)
+    return card
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "expected"),
-    [
-        ("replace_cell", {"cell": "3", "source": "x"}, ("replace", "b", "code", "y = 2", "x")),
-        ("replace_cell", {"cell": "a", "source": "x"}, ("replace", "a", "markdown", "# Fit", "x")),
-        ("replace_cell", {"cell": "long", "source": "x"}, ("replace", "long", "code", None, "x")),
-        ("insert_cell", {"source": "x"}, ("insert", None, "code", None, "x")),
-        ("insert_cell", {"source": "x", "below": "b", "cell_type": "markdown"}, ("insert", "b", "markdown", None, "x")),
-        ("replace_cell", {"cell": "gone", "source": "x"}, None),
-        ("replace_cell", {"cell": "twice", "source": "x"}, None),
-        ("run_cell", {"cell": "b"}, None),
-        ("run_code", {"code": "1"}, None),
-    ],
-)
-def test_proposed_cell_has_the_cell_and_both_texts(
-    tool: str, arguments: dict[str, Any], expected: tuple[str | None, ...] | None
-) -> None:
+def test_request_proposes_the_cell_and_both_texts(host: Host, work: Path, tools: Tools) -> None:
     """Nothing without a clear cell or a change; no old text if it is not all known."""
-    proposal = proposed_cell(tool, arguments, notebook_view())
-    fields = (
-        None
-        if proposal is None
-        else (proposal.action, proposal.cell_id, proposal.kind, proposal.old_text, proposal.new_text)
-    )
-    assert fields == expected
-
-
-def test_proposed_cell_is_none_when_no_page_shows_the_notebook() -> None:
-    assert proposed_cell("insert_cell", {"source": "x"}, notebook_view(live=False)) is None
-
-
-def test_permission_request_contains_the_cell_change(tools: Tools) -> None:
-    """The request has it beside the lines of its preview."""
-    page = NotebookPage("fit.ipynb", {"a": "x = 1"})
-    tools.call("replace_cell", cell="a", source="x = 2")
-    assert tools.requests[-1].cell == ToolCallCell(
-        notebook="fit.ipynb", action="replace", cell_id="a", kind="code", old_text="x = 1", new_text="x = 2"
-    )
+    page = NotebookPage("fit.ipynb", {"a": "# Fit", "b": "y = 2", "long": "z = 12345", "twice": "1", "again": "2"})
+    page.cells[0]["kind"], page.cells[1]["count"], page.cells[4]["id"] = "markdown", 3, "twice"
+    page.longest = len("y = 2")
+    page.tell()
+    host.environment.connect(shell=tools)
+    talk = Talk(host, work, script="calls_kernel", kernel_tools=True)
+    asks = [
+        {"ask": {"toolCallId": str(at), "title": f"mcp__kernel__{name}", "kind": "other", "rawInput": arguments}}
+        for at, (name, arguments, _) in enumerate(CASES)
+    ]
+    turn = talk.prompt(*asks)
+    for at, (_, _, expected) in enumerate(CASES):
+        card = card_of(talk, str(at))
+        cell = card.details.cell
+        proposal = cell and (cell.action, cell.cell_id, cell.kind, cell.old_text, cell.new_text)
+        assert proposal == expected
+        talk.answer(card, "no")
+    turn.wait(PATIENCE)
     page.close()

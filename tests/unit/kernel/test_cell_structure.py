@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentnb.errors import KernelChangesConflict
-from agentnb.kernel.cell_changes import CellPlace, CellRecord
-from agentnb.policy.request import diffs
+from agentnb.state import ToolDiffContent
 from tests.thorough import examples
 from tests.unit.kernel.notebook_page import NotebookPage
-from tests.unit.kernel.shell_tools import Tools
+from tests.unit.kernel.shell_tools import TURN, Tools
 
 FIRST = "x = 1\ny = 2"
 CELLS = {"a": FIRST, "b": "b", "c": "c"}
@@ -24,62 +23,64 @@ CELLS = {"a": FIRST, "b": "b", "c": "c"}
 @pytest.fixture
 def page(tools: Tools) -> Iterator[NotebookPage]:
     """The page of the tools' notebook, in a turn."""
-    tools.changes.begin("t1")
+    tools.changes.begin(TURN)
     notebook_page = NotebookPage("fit.ipynb", CELLS)
     yield notebook_page
     notebook_page.close()
 
 
-def turn(tools: Tools) -> dict[str, CellRecord]:
-    return {each.id: each for each in tools.changes.end("t1") if isinstance(each, CellRecord)}
-
-
 def undo(tools: Tools, **choices: Any) -> None:
-    chosen = {f"cell:{name}": choice for name, choice in choices.items()}
-    tools.during(tools.changes.undo("t1", [*turn(tools)], choices=chosen))
+    tools.undo(*tools.cells_changed(), kind="cell", **choices)
 
 
 def redo(tools: Tools) -> None:
-    tools.during(tools.changes.redo("t1", [*turn(tools)]))
+    tools.redo(*tools.cells_changed(), kind="cell")
 
 
-Call = tuple[str, dict[str, Any], list[str], str, str]
-CALLS: list[Call] = [
-    (
-        *("move_cell", {"cell": "a", "below": "c"}, ["b", "c", FIRST]),
-        *("Move the cell `x = 1` below the cell `c`", "move"),
+CALLS: dict[str, tuple[dict[str, Any], list[str], str, str]] = {
+    "move_cell": ({"cell": "a", "below": "c"}, ["b", "c", FIRST], "Move the cell `x = 1` below the cell `c`", "move"),
+    "move_cell above": (
+        {"cell": "c", "above": "a"},
+        ["c", FIRST, "b"],
+        "Move the cell `c` above the cell `x = 1`",
+        "move",
     ),
-    (
-        *("move_cell", {"cell": "c", "above": "a"}, ["c", FIRST, "b"]),
-        *("Move the cell `c` above the cell `x = 1`", "move"),
+    "delete_cell": ({"cell": "b"}, [FIRST, "c"], "Delete the cell `b`", "delete"),
+    "split_cell": (
+        {"cell": "a", "line": 2},
+        ["x = 1", "y = 2", "b", "c"],
+        "Split the cell `x = 1` before line 2",
+        "split",
     ),
-    ("delete_cell", {"cell": "b"}, [FIRST, "c"], "Delete the cell `b`", "delete"),
-    (
-        *("split_cell", {"cell": "a", "line": 2}, ["x = 1", "y = 2", "b", "c"]),
-        *("Split the cell `x = 1` before line 2", "split"),
+    "merge_cells": (
+        {"first": "a", "last": "c"},
+        [f"{FIRST}\n\nb\n\nc"],
+        "Merge 3 cells, from the cell `x = 1` to the cell `c`",
+        "merge",
     ),
-    (
-        *("merge_cells", {"first": "a", "last": "c"}, [f"{FIRST}\n\nb\n\nc"]),
-        *("Merge 3 cells, from the cell `x = 1` to the cell `c`", "merge"),
+    "set_cell_type": (
+        {"cell": "b", "cell_type": "markdown"},
+        [FIRST, "b", "c"],
+        "Make the cell `b` a Markdown cell",
+        "type",
     ),
-    (
-        *("set_cell_type", {"cell": "b", "cell_type": "markdown"}, [FIRST, "b", "c"]),
-        *("Make the cell `b` a Markdown cell", "type"),
+    "set_cell_tags": (
+        {"cell": "b", "tags": ["x", " y ", "x"]},
+        [FIRST, "b", "c"],
+        "Tag the cell `b` with x, y",
+        "tags",
     ),
-    (
-        *("set_cell_tags", {"cell": "b", "tags": ["x", " y ", "x"]}, [FIRST, "b", "c"]),
-        *("Tag the cell `b` with x, y", "tags"),
-    ),
-]
-IDS = [f"{each[0]} {at}" for at, each in enumerate(CALLS)]
+}
+REPLACED = {"cell": "b", "source": "new"}
+EDITS = {"replace_cell": REPLACED, **{name: called[0] for name, called in CALLS.items()}}
 
 
-@pytest.mark.parametrize("called", CALLS, ids=IDS)
-def test_cell_tool_change_is_one_step_to_undo_and_redo(tools: Tools, page: NotebookPage, called: Call) -> None:
+@pytest.mark.parametrize("called", CALLS)
+def test_cell_tool_change_is_one_step_to_undo_and_redo(tools: Tools, page: NotebookPage, called: str) -> None:
     """The card names the cell and the change, the page can show it in the cell, and the turn has it."""
-    name, arguments, texts, title, action = called
+    arguments, texts, title, action = CALLS[called]
     before = copy.deepcopy(page.cells)
-    result = tools.call(name, **arguments)
+    result = tools.call(called.partition(" ")[0], **arguments)
     assert not result["isError"], result
     assert [each["source"] for each in page.cells] == texts
     assert page.steps == 1
@@ -93,7 +94,7 @@ def test_cell_tool_change_is_one_step_to_undo_and_redo(tools: Tools, page: Noteb
     assert (page.cells, page.steps) == (before, 2)
     redo(tools)
     assert (page.cells, page.steps) == (after, 3)
-    assert all(change.refusal is None for change in turn(tools).values())
+    assert all(change.refusal is None for change in tools.cells_changed().values())
 
 
 def test_clear_outputs_skips_prompts_and_can_be_undone(tools: Tools, page: NotebookPage) -> None:
@@ -105,7 +106,7 @@ def test_clear_outputs_skips_prompts_and_can_be_undone(tools: Tools, page: Noteb
     page.type("c", "c")
     assert tools.text("clear_outputs", cell="c").startswith("Cleared the outputs of In [5]: `c`")
     assert [each.get("count") for each in page.cells] == [None, None, None]
-    assert {each.detail for each in turn(tools).values()} == {"outputs cleared"}
+    assert {each.detail for each in tools.cells_changed().values()} == {"outputs cleared"}
     undo(tools)
     assert [each.get("count") for each in page.cells] == [3, None, 5]
     redo(tools)
@@ -118,12 +119,12 @@ def test_turn_records_changed_cell_type_tags_and_position(tools: Tools, page: No
     tools.call("set_cell_type", cell="b", cell_type="raw")
     tools.call("set_cell_tags", cell="b", tags=["x"])
     tools.call("move_cell", cell="b", below="c")
-    (change,) = turn(tools).values()
+    (change,) = tools.cells_changed().values()
     assert (change.status, change.detail) == ("changed", "moved, code → raw, tags: none → x")
-    tools.call("set_cell_type", cell="b", cell_type="code")
+    tools.call("set_cell_type", cell="b", kind="code")
     tools.call("set_cell_tags", cell="b", tags=[])
     tools.call("move_cell", cell="b", below="a")
-    assert turn(tools) == {}
+    assert tools.cells_changed() == {}
 
 
 @pytest.mark.parametrize(
@@ -156,11 +157,16 @@ def test_cell_tool_rejects_invalid_arguments_without_asking(
     assert (page.texts(), tools.requests) == (CELLS, [])
 
 
-def test_merge_cells_is_refused_for_different_cell_types(tools: Tools, page: NotebookPage) -> None:
-    page.cells[1]["kind"] = "markdown"
+def test_cell_tool_is_refused_for_two_types_or_a_shared_id(tools: Tools, page: NotebookPage) -> None:
+    page.cells[1].update(kind="markdown", count=7)
     page.tell()
     assert "Only cells of one type" in tools.text("merge_cells", first="a", last="c")
-    assert page.texts() == CELLS
+    page.cells.append(dict(page.cells[1]))
+    page.tell()
+    for name, arguments in (("delete_cell", {"cell": "b"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "7"})):
+        words = "2 cells of the notebook have the id 'b'. Ask the user to save"
+        assert tools.text(name, **arguments).startswith(words)
+    assert (len(page.cells), tools.requests) == (4, [])
 
 
 LOCKED = [
@@ -178,7 +184,7 @@ LOCKED = [
 def test_cell_tool_is_refused_when_metadata_locks_the_cell(
     tools: Tools, page: NotebookPage, row: tuple[str, dict[str, Any], str, str]
 ) -> None:
-    """The agent gets the cell, the reason and what to do instead; `cells` says it beforehand."""
+    """The agent gets the cell, the reason and what to do instead; `cells` says it beforehand. It can be moved."""
     name, arguments, locked, lock = row
     next(each for each in page.cells if each["id"] == locked)[lock] = False
     page.tell()
@@ -192,23 +198,15 @@ def test_cell_tool_is_refused_when_metadata_locks_the_cell(
         f"{title} can't be {can}: its metadata has `{lock}: false`. Leave it"
     )
     assert (len(tools.requests), page.texts()) == (request_count, CELLS)
+    tools.call("move_cell", cell=locked, **({"above": "b"} if locked == "c" else {"below": "c"}))
+    assert page.texts() == CELLS
+    assert [*page.texts()] != [*CELLS]
 
 
-def test_locked_cell_can_be_moved(tools: Tools, page: NotebookPage) -> None:
-    page.cells[1].update(editable=False, deletable=False)
-    page.tell()
-    assert not tools.call("move_cell", cell="b", below="c")["isError"]
-    assert [*page.texts()] == ["a", "c", "b"]
-
-
-CHANGES_OF_CELLS = [
-    ("insert_cell", {"source": "new"}),
-    ("replace_cell", {"cell": "b", "source": "new"}),
-    *(each[:2] for each in CALLS),
-]
-
-
-@pytest.mark.parametrize(("name", "arguments"), CHANGES_OF_CELLS)
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("insert_cell", {"source": "new"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "b"})],
+)
 def test_change_to_a_read_only_notebook_warns_it_cannot_be_saved(
     tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
 ) -> None:
@@ -243,25 +241,20 @@ def test_deleted_cell_records_its_old_place(tools: Tools, page: NotebookPage) ->
     tools.call("delete_cell", cell="b")
     tools.call("move_cell", cell="c", above="a")
     tools.call("delete_cell", cell="c")
-    places = {name: each.old_place for name, each in turn(tools).items()}
-    assert places == {
-        "cell:b": CellPlace(notebook="fit.ipynb", below="a", index=1),
-        "cell:c": CellPlace(notebook="fit.ipynb", below="a", index=1),
-    }
+    for deleted in tools.cells_changed().values():
+        assert deleted.old_place is not None
+        assert (deleted.old_place.notebook, deleted.old_place.below, deleted.old_place.index) == ("fit.ipynb", "a", 1)
     undo(tools)
     assert page.texts() == CELLS
 
 
-REPLACED = {"cell": "b", "source": "new"}
-EDITS = [("replace_cell", REPLACED), *(each[:2] for each in CALLS)]
-
-
-@pytest.mark.parametrize(("name", "arguments"), EDITS, ids=["replace_cell", *IDS])
+@pytest.mark.parametrize("called", EDITS)
 @pytest.mark.parametrize("when", ["before", "while asked"])
 def test_cell_tool_is_refused_when_the_user_changed_the_cell(
-    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any], when: str
+    tools: Tools, page: NotebookPage, called: str, when: str
 ) -> None:
     """The user edits after the agent's read or before the answer; the agent gets the new text and can call again."""
+    name, arguments = called.partition(" ")[0], EDITS[called]
     cell = str(arguments.get("cell") or arguments["last"])
     tools.call("cells")
     if when == "before":
@@ -300,49 +293,32 @@ def test_cell_tool_handles_notebook_changes_during_approval(
     assert page.texts() == ({"a": FIRST, "c": "c"} if gone else {**CELLS, "b": "new"})
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"), [("delete_cell", {"cell": "b"}), ("replace_cell", REPLACED), ("delete_cell", {"cell": "7"})]
-)
-def test_cell_tool_is_refused_when_two_cells_have_the_id(
-    tools: Tools, page: NotebookPage, name: str, arguments: dict[str, Any]
-) -> None:
-    page.cells.append(dict(page.cells[1], count=7))
-    page.tell()
-    assert tools.text(name, **arguments).startswith("2 cells of the notebook have the id 'b'. Ask the user to save")
-    assert (len(page.cells), tools.requests) == (4, [])
-
-
 def test_undo_restores_the_full_text_of_a_long_deleted_cell(tools: Tools, page: NotebookPage) -> None:
     """A page sends only the beginning of a long cell; the card shows all the text to be removed."""
     page.longest = 3
     page.tell()
     tools.call("delete_cell", cell="a")
-    (diff,) = diffs(tools.requests[-1].preview)
+    (diff,) = tools.requests[-1].preview or ()
+    assert isinstance(diff, ToolDiffContent)
     assert (diff.old_text, diff.new_text) == ("x = 1\ny = 2\n", "")
     undo(tools)
     assert page.texts() == CELLS
 
 
-def test_undo_conflicts_when_the_user_changed_the_cell_type(tools: Tools, page: NotebookPage) -> None:
-    tools.call("set_cell_type", cell="b", cell_type="markdown")
-    page.cells[1]["kind"] = "raw"
-    page.tell()
-    with pytest.raises(KernelChangesConflict):
-        undo(tools)
-    assert page.cells[1]["kind"] == "raw"
-    undo(tools, b="theirs")
-    assert page.cells[1]["kind"] == "code"
-
-
-def test_undo_moves_back_a_cell_with_the_users_edit(tools: Tools, page: NotebookPage) -> None:
+def test_undo_keeps_the_users_edit_and_conflicts_with_their_type(tools: Tools, page: NotebookPage) -> None:
+    """An edited cell is moved back; a type that the user has changed since is a conflict."""
     tools.call("move_cell", cell="a", below="c")
     page.type("a", "mine")
     undo(tools)
     assert page.texts() == {**CELLS, "a": "mine"}
-
-
-def test_cell_tool_reports_that_no_page_shows_the_notebook(tools: Tools) -> None:
-    assert "notebook" in tools.text("delete_cell", cell="a")
+    tools.call("set_cell_type", cell="b", cell_type="markdown")
+    page.cells[1]["kind"] = "raw"
+    page.tell()
+    with pytest.raises(KernelChangesConflict):
+        tools.undo("b", kind="cell")
+    assert page.cells[1]["kind"] == "raw"
+    tools.undo("b", kind="cell", b="theirs")
+    assert page.cells[1]["kind"] == "code"
 
 
 KINDS = ("code", "markdown", "raw")
@@ -381,7 +357,7 @@ def test_undo_and_redo_restore_the_notebook_after_any_changes(
     """Texts, types, tags and order, in one step each, after any sequence of changes."""
     tools.use(tools.runner)
     tools.changes.close()
-    tools.changes.begin("t1")
+    tools.changes.begin(TURN)
     page = NotebookPage("fit.ipynb", {each: f"{each}\n2" for each in "abcdef"})
     before = copy.deepcopy(page.cells)
     for operation in operations:

@@ -1,4 +1,7 @@
-"""Charts drawn as PNG by the renderers that a user has installed, in separate processes that always end."""
+"""Charts drawn as PNG by the renderers that a user has installed, in separate processes that always end.
+
+The inside: renderers that hang or fail, and charts that would read files or call addresses.
+"""
 
 from __future__ import annotations
 

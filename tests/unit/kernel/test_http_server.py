@@ -13,28 +13,27 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agentnb.kernel.local_server import HttpServer
-from agentnb.kernel.server import ToolMcpServer
-from agentnb.kernel.tools import kernel_tools
 from tests.unit.kernel.shell_tools import Tools, waited_for
 from tests.unit.kernel.test_server import INITIALIZE
 
+Server = tuple[str, dict[str, str]]
+"""An address, and the headers of each request."""
+
 
 @pytest.fixture
-def server(tools: Tools) -> Iterator[HttpServer]:
+def server(tools: Tools) -> Iterator[Server]:
     """Starts a server for the tools."""
-    http_server = tools.loop.submit(HttpServer.started(lambda: ToolMcpServer(tools.tool_runner))).result(30)
-    yield http_server
-    tools.loop.call(http_server.close)
-    tools.loop.submit(http_server.wait_closed()).result(30)
+    with tools.served_over_http() as served:
+        yield served
 
 
 def sent(
-    server: HttpServer, message: Any, method: str = "POST", **headers: str | None
+    server: Server, message: Any, method: str = "POST", **headers: str | None
 ) -> tuple[int, http.client.HTTPMessage, Any]:
     """Returns the status, the headers and the body of an answer."""
-    named = {**server.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    with closing(http.client.HTTPConnection(str(urlsplit(server.url).netloc), timeout=30)) as connection:
+    url, own = server
+    named = {**own, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    with closing(http.client.HTTPConnection(str(urlsplit(url).netloc), timeout=30)) as connection:
         body = json.dumps(message) if method == "POST" else None
         connection.request(method, "/mcp", body, {name: value for name, value in named.items() if value is not None})
         answer = connection.getresponse()
@@ -45,12 +44,12 @@ def request(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-def greeted(server: HttpServer) -> str:
+def greeted(server: Server) -> str:
     _, headers, _ = sent(server, request("initialize", **INITIALIZE))
     return str(headers["Mcp-Session-Id"])
 
 
-def test_http_client_initializes_lists_and_calls_tools(tools: Tools, server: HttpServer) -> None:
+def test_http_client_initializes_lists_and_calls_tools(tools: Tools, server: Server) -> None:
     """Each message is a POST; a notification has no answer; an ended session is unknown."""
     tools.shell.user_ns["xs"] = [1, 2]
     status, headers, hello = sent(server, request("initialize", **INITIALIZE))
@@ -60,7 +59,7 @@ def test_http_client_initializes_lists_and_calls_tools(tools: Tools, server: Htt
     note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert sent(server, note, Mcp_Session_Id=session)[0] == 202
     listed = sent(server, request("tools/list"), Mcp_Session_Id=session)[2]["result"]["tools"]
-    assert [tool["name"] for tool in listed] == list(kernel_tools())
+    assert [tool["name"] for tool in listed] == [*tools.offered()]
     call = request("tools/call", name="inspect", arguments={"path": "xs"})
     with ThreadPoolExecutor(1) as thread:
         answer = thread.submit(sent, server, call, Mcp_Session_Id=session)
@@ -82,21 +81,19 @@ def test_http_client_initializes_lists_and_calls_tools(tools: Tools, server: Htt
         ({"Content_Length": "99999999"}, 413),
     ],
 )
-def test_http_request_is_refused_without_token_or_session(
-    server: HttpServer, headers: dict[str, Any], status: int
-) -> None:
+def test_http_request_is_refused_without_token_or_session(server: Server, headers: dict[str, Any], status: int) -> None:
     """A page in a browser gets nothing, even if its host name leads to this machine."""
     assert sent(server, request("ping"), **{"Mcp_Session_Id": greeted(server), **headers})[0] == status
 
 
-def test_http_server_refuses_invalid_messages(server: HttpServer) -> None:
+def test_http_server_refuses_invalid_messages(server: Server) -> None:
     session = greeted(server)
     assert [sent(server, each, Mcp_Session_Id=session)[0] for each in (7, [], [request("ping")])] == [400] * 3
     assert sent(server, None, "PUT", Mcp_Session_Id=session)[0] == 405
     assert sent(server, request("resources/list"), Mcp_Session_Id=session)[2]["error"]["code"] == -32601
 
 
-def test_cancelled_http_call_gets_an_empty_answer(tools: Tools, server: HttpServer) -> None:
+def test_cancelled_http_call_gets_an_empty_answer(tools: Tools, server: Server) -> None:
     """MCP `notifications/cancelled` ends the call's POST."""
     session = greeted(server)
     begun = threading.Event()

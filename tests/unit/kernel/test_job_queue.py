@@ -1,4 +1,4 @@
-"""The main thread's jobs: when and in what order they run."""
+"""The main thread's jobs: when and in what order they run, and how they are stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 import pytest
 
 from agentnb.errors import KernelBusy, UsageError
-from agentnb.kernel.code_runner import Ran
 from tests.unit.kernel.shell_tools import OWNER, Tools, waited_for
 
 
@@ -17,14 +16,13 @@ def test_work_waits_until_the_users_code_has_ended(tools: Tools) -> None:
     tools.job_queue.schedule = lambda _: None
     busy = [True]
     tools.job_queue.is_main_thread_busy = lambda: busy[0]
-    work = tools.job_queue.run(tools.runner.work("done = 1"), OWNER, patience=30)
-    future = tools.loop.submit(work)
+    future = tools.loop.submit(tools.tool_runner.call("run_code", {"code": "done = 1"}))
     tools.job_queue.run_pending()
     assert "done" not in tools.shell.user_ns
     busy[0] = False
     while not future.done():
         tools.job_queue.run_pending()
-    assert future.result() == Ran()
+    assert (future.result()["isError"], tools.shell.user_ns["done"]) == (False, 1)
 
 
 def test_job_waiting_for_another_tab_lets_that_tabs_job_run(tools: Tools) -> None:
@@ -35,17 +33,6 @@ def test_job_waiting_for_another_tab_lets_that_tabs_job_run(tools: Tools) -> Non
     tools.shell.user_ns["ask_other"] = ask_other
     assert tools.text("run_code", code="print('outer')\nsaid = ask_other()\nsaid") == "outer\n'inner\\n'"
     assert tools.shell.user_ns["inner"] == 2
-
-
-def test_work_cannot_wait_for_its_own_turn(tools: Tools) -> None:
-    def wait_for(tab: str) -> None:
-        with tools.job_queue.waiting(tab):
-            raise AssertionError
-
-    tools.shell.user_ns["wait_for"] = wait_for
-    words = "Code that an agent runs in the kernel cannot wait for that agent's own turn."
-    assert words in tools.text("run_code", code=f"wait_for({OWNER!r})")
-    assert "AssertionError" in tools.text("run_code", code="wait_for('tab-2')")
 
 
 def test_lost_interrupt_is_sent_again(tools: Tools) -> None:
@@ -106,31 +93,18 @@ def test_waiting_job_can_be_stopped_before_it_begins(tools: Tools) -> None:
     assert "done" not in tools.shell.user_ns
 
 
-def test_awaiting_code_is_refused_when_the_cell_blocks_the_loop(tools: Tools) -> None:
-    import asyncio
-
-    async def cell() -> str:
-        return tools.text("run_code", code="import asyncio\nawait asyncio.sleep(0)")
-
-    loop = asyncio.new_event_loop()
-    try:
-        text = loop.run_until_complete(cell())
-    finally:
-        loop.close()
-    assert text.startswith("The cell that waits for this turn blocks the loop")
-    with pytest.raises(UsageError):
-        raise UsageError(text)
-
-
 def test_jobs_run_on_the_awaiting_loop_without_a_kernel(tools: Tools) -> None:
-    async def program() -> list[Ran]:
-        work = [tools.runner.work(f"done_{number} = await asyncio.sleep(0, {number})") for number in (1, 2)]
-        run = [tools.loop.submit(tools.job_queue.run(each, OWNER, patience=60)) for each in work[:1]]
+    """Those that were there before, and those that come later."""
+    codes = [f"done_{number} = await asyncio.sleep(0, {number})" for number in (1, 2)]
+
+    calls = [tools.tool_runner.call("run_code", {"code": code}) for code in codes]
+
+    async def program() -> None:
+        first = tools.loop.submit(calls[0])
         with tools.job_queue.waiting("tab-2"):
-            await asyncio.wrap_future(run[0])
-            run.append(tools.loop.submit(tools.job_queue.run(work[1], OWNER, patience=60)))
-            return [await asyncio.wrap_future(each) for each in run]
+            await asyncio.wrap_future(first)
+            await asyncio.wrap_future(tools.loop.submit(calls[1]))
 
     tools.shell.user_ns["asyncio"] = asyncio
-    assert asyncio.run(program()) == [Ran(), Ran()]
+    asyncio.run(program())
     assert [tools.shell.user_ns[f"done_{number}"] for number in (1, 2)] == [1, 2]

@@ -7,14 +7,11 @@ from pathlib import Path
 import pytest
 
 import agentnb
-from agentnb import Session
-from agentnb.agent.catalog import find
-from agentnb.agent.mcp import mcp_servers
 from agentnb.errors import UsageError
-from agentnb.host import Host
-from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_agent_lifecycle import notices
-from tests.unit.kernel.shell_tools import Tools
+from tests.unit.forked import run_script
+from tests.unit.ipython.test_extension import tell
+
+PATIENCE = 120
 
 
 def test_kernel_access_is_refused_outside_of_ipython() -> None:
@@ -23,30 +20,38 @@ def test_kernel_access_is_refused_outside_of_ipython() -> None:
 
 
 def test_session_continues_without_a_missing_kernel(tmp_path: Path) -> None:
-    host = Host()
-    try:
-        session = Session(host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, kernel_tools=True)))
-        turn = session.prompt("/mcp").wait(PATIENCE)
-        assert turn.text == "None came with the session."
-        assert "has no access to the kernel. There is no IPython kernel here." in notices(session)
-    finally:
-        host.close()
+    """Python without IPython resumes a conversation that had access."""
+    code = f"""
+import os, agentnb
+os.environ["AGENTNB_LOG"] = {str(tmp_path / "log.db")!r}
+session = agentnb.start("eliza", kernel_tools=True)
+session.prompt("/say kept").wait({PATIENCE})
+print(session.tab_id)
+session.close()
+"""
+    (tab_id,), _ = tell(code)
+    code = f"""
+import agentnb
+turn = agentnb.resume({tab_id!r}, kernel_tools=None).prompt("/mcp").wait({PATIENCE})
+print(turn.snapshot.response_parts)
+"""
+    done = run_script(code, AGENTNB_LOG=str(tmp_path / "log.db"))
+    assert "None came with the session." in done.stdout, done.stderr
+    assert "has no access to the kernel. There is no IPython kernel here." in done.stdout
 
 
-def test_users_mcp_server_keeps_its_name(tools: Tools, tmp_path: Path) -> None:
+def test_users_mcp_server_keeps_its_name() -> None:
     """The kernel's server gets another name; a copy of the tab has the tools, and each closes its own."""
-    host = Host()
-    host.environment.connect(shell=tools)
-    try:
-        servers = mcp_servers({"kernel": {"command": "cat"}})
-        opened = host.loop.call(lambda: host.open(find("eliza"), cwd=tmp_path, mcp_servers=servers, kernel_tools=True))
-        session = Session(opened)
-        assert session.kernel_tools
-        tools.shell.user_ns["xs"] = [1]
-        named = "These came with the session: `kernel`, `agentnb-kernel`."
-        assert session.prompt("/mcp").wait(PATIENCE).text == named
-        copy = session.fork()
-        session.close()
-        assert "xs: list, length 1" in copy.prompt("/kernel variables").wait(PATIENCE).text
-    finally:
-        host.close()
+    code = f"""
+import agentnb
+shell.user_ns["xs"] = [1]
+session = agentnb.start("eliza", mcp_servers={{"kernel": {{"command": "cat"}}}}, kernel_tools=True)
+print(session.prompt("/mcp").wait({PATIENCE}).text)
+copy = session.fork()
+session.close()
+print(copy.prompt("/kernel variables").wait({PATIENCE}).text)
+"""
+    printed, warnings = tell(code)
+    assert printed[0] == "These came with the session: `kernel`, `agentnb-kernel`."
+    assert "xs: list, length 1" in "".join(printed[1:])
+    assert warnings == ""

@@ -1,4 +1,4 @@
-"""Sixty changes in place by an agent: undone in the objects themselves, or announced before approval."""
+"""Changes in place by an agent: undone in the objects themselves, or announced before approval."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.variables.changes import NameChange, variable_id
-from agentnb.kernel.variables.references import LIMIT
 from tests.unit.kernel.mutations import MUTATIONS
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.values import value_of
@@ -27,26 +25,23 @@ def test_mutation_is_undone_and_redone_or_announced(tools: Tools, name: str) -> 
         {each: value_of(shell.user_ns[each]) for each in names},
         {each: shell.user_ns[each] for each in names},
     )
-    announced = tools.runner.namespace.unrestorable(mutation.code, LIMIT)
-    tools.changes.begin("turn-1")
-    tools.call("run_code", code=mutation.code)
+    announced = tools.unrestorable(mutation.code)
+    changes = tools.turn(mutation.code)
     if announced:
         assert mutation.needs == ""
         return
     after = {each: value_of(shell.user_ns[each]) for each in names}
     assert after != before
-    changes = [each for each in tools.changes.end("turn-1") if isinstance(each, NameChange)]
-    assert [(each.name, each.reason) for each in changes if each.reason] == []
-    ids = [variable_id(each.name) for each in changes]
-    tools.during(tools.changes.undo("turn-1", ids))
+    assert [(each.name, each.reason) for each in changes.values() if each.reason] == []
+    tools.undo(*changes)
     assert _differing(before, shell.user_ns) == []
     if name != "numpy: resize":  # NumPy moves the memory, so another array replaces it
         assert [each for each in names if shell.user_ns[each] is not objects[each]] == []
     aliases = [each for each in names if objects[each] is objects["x"]]
     assert [each for each in aliases if shell.user_ns[each] is not shell.user_ns["x"]] == []
-    tools.during(tools.changes.redo("turn-1", ids))
+    tools.redo(*changes)
     assert _differing(after, shell.user_ns) == []
-    tools.during(tools.changes.undo("turn-1", ids))
+    tools.undo(*changes)
     assert _differing(before, shell.user_ns) == []
 
 
@@ -61,6 +56,6 @@ def test_only_generators_and_open_files_are_announced(tools: Tools) -> None:
     for name, mutation in MUTATIONS.items():
         if not mutation.needs:
             tools.shell.run_cell(mutation.before)
-            if tools.runner.namespace.unrestorable(mutation.code, LIMIT):
+            if tools.unrestorable(mutation.code):
                 announced.append(name)
     assert announced == ["python: generator", "python: open file"]

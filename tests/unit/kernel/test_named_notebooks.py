@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentnb.kernel.tools import OF_CELLS, TOOLS
 from tests.unit.kernel.notebook_page import NotebookPage
-from tests.unit.kernel.shell_tools import Tools
+from tests.unit.kernel.shell_tools import TURN, Tools
 
 CELLS = {"a": "x = 1", "b": "y = 2"}
 
@@ -18,7 +17,7 @@ CELLS = {"a": "x = 1", "b": "y = 2"}
 @pytest.fixture
 def pages(tools: Tools) -> Iterator[dict[str, NotebookPage]]:
     """Three notebooks, ``work/fit.ipynb`` used last; ``old/plot.ipynb`` is a copy of ``work/plot.ipynb``."""
-    tools.changes.begin("t1")
+    tools.changes.begin(TURN)
     texts = {"old/plot.ipynb": {"p": "1"}, "work/plot.ipynb": {"p": "1"}, "work/fit.ipynb": CELLS}
     notebook_pages = {path: NotebookPage(path, cells) for path, cells in texts.items()}
     yield notebook_pages
@@ -27,7 +26,7 @@ def pages(tools: Tools) -> Iterator[dict[str, NotebookPage]]:
 
 
 def undo(tools: Tools) -> None:
-    tools.during(tools.changes.undo("t1", [each.id for each in tools.changes.end("t1")]))
+    tools.during(tools.changes.undo(TURN, [each.id for each in tools.changes.end(TURN)]))
 
 
 def test_notebooks_lists_open_notebooks_by_last_use(tools: Tools, pages: dict[str, NotebookPage]) -> None:
@@ -82,18 +81,12 @@ def test_cell_tool_rejects_unknown_or_ambiguous_notebook_names(
     assert [page.texts() for page in pages.values()] == [{"p": "1"}, {"p": "1"}, CELLS]
 
 
-def test_only_cell_tools_take_a_notebook_argument() -> None:
-    takes = {name for name, tool in TOOLS.items() if "notebook" in tool["inputSchema"]["properties"]}
-    assert takes == {*OF_CELLS}
-    assert {name for name in TOOLS if "cell" in name} | {"clear_outputs"} == takes
-
-
 def test_undo_restores_the_same_cell_in_a_notebook_and_its_copy(tools: Tools, pages: dict[str, NotebookPage]) -> None:
     """A copy has cells with the same ids; each has its own change."""
     for name in ("work/plot.ipynb", "old/plot.ipynb"):
         tools.call("replace_cell", cell="p", source=name, notebook=name)
         tools.call("replace_cell", cell="p", source=f"{name} again", notebook=name)
-    assert [each.id for each in tools.changes.end("t1")] == ["cell:p", "cell:p@old/plot.ipynb"]
+    assert [each.id for each in tools.changes.end(TURN)] == ["cell:p", "cell:p@old/plot.ipynb"]
     undo(tools)
     assert [page.texts() for page in pages.values()] == [{"p": "1"}, {"p": "1"}, CELLS]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentnb.errors import KernelBusy
 from tests.unit.kernel.shell_tools import OWNER, Tools
 
 LOOKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -68,26 +69,20 @@ def test_inspection_reports_an_object_that_raises(tools: Tools, look: str, error
     assert tools.text("run_code", code="1 + 1") == "2"
 
 
-def test_inspection_reports_a_busy_kernel(tools: Tools) -> None:
-    """It does not run beside the running cell."""
-    looked: list[str] = []
-    tools.shell.user_ns["thing"] = Thing(lambda: looked.append("looked"))
-    tools.job_queue.schedule = lambda _: None
-    tools.tool_runner.tab.patience = 0.0
-    result = tools.loop.submit(tools.tool_runner.call("inspect", {"path": "thing"})).result(30)
-    assert result["content"][0]["text"].startswith("The kernel is busy with a cell.")
-    assert looked == []
+def hang() -> None:
+    """Loops until it is interrupted."""
+    while True:
+        pass
 
 
-def test_slow_inspection_is_interrupted(tools: Tools) -> None:
-    def never() -> None:
-        while True:
-            pass
-
-    tools.shell.user_ns["thing"] = Thing(never)
+@pytest.mark.parametrize("act", [hang, threading.Event().wait], ids=["runs", "waits"])
+def test_slow_inspection_is_interrupted(tools: Tools, act: Callable[[], Any]) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    tools.shell.user_ns["thing"] = Thing(act)
     tools.tool_runner.tab.look_seconds = 0.1
     text = tools.text("inspect", path="thing")
     assert text.startswith("Looking at the objects took too long and was interrupted.")
+    assert signal.getsignal(signal.SIGINT) is before
     assert tools.text("run_code", code="1 + 1") == "2"
 
 
@@ -117,8 +112,6 @@ def test_code_that_blocks_the_interrupt_does_not_hang_the_kernel(tools: Tools, c
 
 
 def test_system_exit_in_a_job_does_not_end_the_host_thread(tools: Tools) -> None:
-    from agentnb.errors import KernelBusy
-
     class Exits:
         def begin(self, done: Callable[[None], None], *, loop_is_free: bool) -> None:
             raise SystemExit(3)

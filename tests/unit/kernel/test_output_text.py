@@ -1,4 +1,7 @@
-"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and never executed."""
+"""Outputs as an agent gets them: pictures, tables, text; bounded, without credentials, and never executed.
+
+The inside: outputs of many forms, broken and generated ones.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,6 @@ from agentnb.kernel.output_text import (
     MOST_PICTURES,
     PICTURES,
     OutputText,
-    picture_tokens,
     read_outputs,
 )
 from tests.conftest import ROOT
@@ -80,12 +82,6 @@ def test_invalid_or_large_picture_is_left_out_and_reported(value: Any, why: str)
     assert why in read.left_out[0]
 
 
-def test_pictures_beyond_the_maximum_are_left_out() -> None:
-    read = read_outputs([display_data(image__png=png())] * (MOST_PICTURES + 3))
-    assert len(read.pictures) == MOST_PICTURES
-    assert read.text.count("is left out") == 3
-
-
 def test_svg_and_chart_without_a_picture_become_bounded_text() -> None:
     svg = "<svg><script>alert(1)</script>" + "<g/>" * 5_000 + "</svg>"
     read = read_outputs(
@@ -104,10 +100,15 @@ FRAME = """<div><style scoped>.dataframe {color: red}</style><table class="dataf
 
 
 @pytest.mark.parametrize(
-    ("more", "shape"), [("", "2 rows × 2 columns"), ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns")]
+    ("more", "shape"),
+    [
+        ("", "2 rows × 2 columns"),
+        ("<p>150 rows × 5 columns</p>", "150 rows × 5 columns"),
+        ("<small>shape: (1_200, 5)</small>", "1_200 rows × 5 columns"),
+    ],
 )
 def test_table_becomes_text_with_its_shape(more: str, shape: str) -> None:
-    """The shape that pandas prints for a cut frame; otherwise rows and columns are counted."""
+    """The shape that pandas or polars prints for a cut frame; otherwise rows and columns are counted."""
     read = read_outputs([display_data(text__html=FRAME.replace("{more}", more), text__plain="   a  b")])
     assert texts(read) == (f"Table, {shape}:\n | a | b\n0 | 1 | x & y\n1 | 2 | z", ())
 
@@ -136,11 +137,6 @@ def test_pandas_frame_shows_its_shape(made: Callable[[Any], Any]) -> None:
     rows, columns = getattr(value, "data", value).shape
     text = read_outputs([display_data(text__html=value._repr_html_(), text__plain=repr(value))]).text
     assert text.splitlines()[0] == f"Table, {rows} rows × {columns} columns:"
-
-
-def test_polars_frame_shows_its_shape() -> None:
-    html = "<small>shape: (1_200, 1)</small><table><thead><tr><th>a</th></tr><tr><td>i64</td></tr></thead></table>"
-    assert read_outputs([display_data(text__html=html)]).text.splitlines()[0] == "Table, 1_200 rows × 1 columns:"
 
 
 def test_long_table_is_cut_with_a_note() -> None:
@@ -217,13 +213,6 @@ def test_credentials_are_masked_in_every_kind_of_output(monkeypatch: pytest.Monk
     read = read_outputs([printed(secret), *(display_data(**bundle) for bundle in bundles), error])
     assert secret not in read.text
     assert read.text.count("***") >= 6
-
-
-def test_picture_tokens_depend_on_its_size() -> None:
-    """About an area of 750 each, as models count; other data counts as a large picture."""
-    assert picture_tokens(png(640, 480), "image/png") == 409
-    assert picture_tokens(png(3_000, 2_000), "image/png") == 1_600
-    assert picture_tokens("/9j/", "image/jpeg") == 1_500
 
 
 VALUES = st.recursive(st.none() | st.integers() | st.text(max_size=50), lambda inner: st.lists(inner, max_size=3))

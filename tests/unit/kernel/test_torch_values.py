@@ -1,4 +1,7 @@
-"""Tensors, modules and optimizers of PyTorch, if installed: their summaries and their cost."""
+"""Tensors, modules and optimizers of PyTorch, if installed: their summaries and their cost.
+
+The inside: no code of a subclass may run.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from agentnb.errors import ChangesError, KernelChangesConflict
-from agentnb.kernel.variables.changes import NameChange, variable_id
 from tests.thorough import some
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.kernel.undo_model import Heap, Ref, TurnModel
@@ -92,7 +91,7 @@ class Machine:
         chosen = [self.random.choice(known)] if self.random.random() < ONE else known
         is_redo = self.random.choice([turn.is_undone(name) for name in chosen])
         names = [name for name in chosen if turn.is_undone(name) is is_redo]
-        ids = [variable_id(name) for name in chosen]  # names already in the wanted state are left out
+        ids = [f"variable:{name}" for name in chosen]  # names already in the wanted state are left out
         work = self.tools.changes.redo if is_redo else self.tools.changes.undo
         self.log.append(f"{'redo' if is_redo else 'undo'} {turn_id} {' '.join(names)}")
         try:
@@ -113,8 +112,7 @@ class Machine:
 
     def known(self, turn_id: str, turn: TurnModel) -> list[str]:
         """Compares the changed names, and which are undone, with the model; returns the names."""
-        changes = [each for each in self.tools.changes.end(turn_id) if isinstance(each, NameChange)]
-        seen = {each.name: each.undone for each in changes}
+        seen = {name: each.undone for name, each in self.tools.variables_changed(turn_id).items()}
         wanted = {name: turn.is_undone(name) for name in turn.names}
         assert seen == wanted, "\n".join([*self.log, turn_id, f"is {seen}", f"not {wanted}"])
         return [*seen]

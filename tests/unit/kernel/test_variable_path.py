@@ -1,4 +1,4 @@
-"""Paths into variables only read."""
+"""The paths of `inspect` only read."""
 
 from __future__ import annotations
 
@@ -7,77 +7,70 @@ from typing import Any
 
 import pytest
 
-from agentnb.errors import UsageError
-from agentnb.kernel.variables.summary import LONGEST_PATH, follow, last_name
+from tests.unit.kernel.shell_tools import Tools
 
-CALLED: list[str] = []
-NAMES: dict[str, Any] = {
-    "runs": [{"loss": 0.5}, {"loss": 0.25}],
-    "grid": {(1, 2): "here"},
-    "fit": SimpleNamespace(rows=[1, 2, 3], _hidden=1),
-    "boom": CALLED.append,
+PRIVATE = "the value is not shown because the name looks like a secret's."
+CASES = {
+    'runs[-1]["loss"]': "float\n0.25",
+    "runs[0]": "dict, length 1\n{'loss': 0.5}",
+    "fit.rows[1:]": "list, length 2\n[2, 3]",
+    "fit.rows[::2]": "list, length 2\n[1, 3]",
+    "grid[1, 2]": "str, length 4\nhere",
+    " fit.rows ": "list, length 3\n[1, 2, 3]",
+    "api_key": PRIVATE,
+    'runs[1]["token"]': PRIVATE,
+    "fit.secret[0]": PRIVATE,
+    "gone": "There is no variable 'gone'",
+    "fit._hidden": "'_hidden' is private",
+    "fit.__class__": "'__class__' is private",
+    "fit.cols": "fit.cols cannot be read: AttributeError",
+    "runs[7]": "runs[7] cannot be read: IndexError",
 }
+REFUSED = [
+    "boom('x')",
+    "runs[len(runs)]",
+    "fit.rows[boom('x')]",
+    "runs + runs",
+    "[each for each in runs]",
+    "(lambda: 1)",
+    "(x := 1)",
+    "await runs",
+    "f'{boom(1)}'",
+    "runs[0] if runs else 1",
+    "1",
+    "runs[",
+    "import os",
+    "a" * 2_000,
+    "(" * 400,
+]
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ('runs[-1]["loss"]', 0.25),
-        ("runs[0]", {"loss": 0.5}),
-        ("fit.rows[1:]", [2, 3]),
-        ("fit.rows[::2]", [1, 3]),
-        ("grid[1, 2]", "here"),
-        (" fit.rows ", [1, 2, 3]),
-    ],
-)
-def test_names_attributes_items_and_slices_are_followed(path: str, value: Any) -> None:
-    assert follow(path, NAMES) == value
+@pytest.fixture
+def called(tools: Tools) -> list[Any]:
+    """The calls of ``boom`` in a shell with some variables."""
+    calls: list[Any] = []
+    tools.shell.user_ns.update(
+        runs=[{"loss": 0.5}, {"loss": 0.25, "token": "hush"}],
+        grid={(1, 2): "here"},
+        fit=SimpleNamespace(rows=[1, 2, 3], _hidden=1, secret=["hush"]),
+        boom=calls.append,
+        api_key="hush",
+    )
+    return calls
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "boom('x')",
-        "runs[len(runs)]",
-        "fit.rows[boom('x')]",
-        "runs + runs",
-        "[each for each in runs]",
-        "(lambda: 1)",
-        "(x := 1)",
-        "await runs",
-        "f'{boom(1)}'",
-        "runs[0] if runs else 1",
-        "1",
-        "",
-        "runs[",
-        "import os",
-        "a" * (LONGEST_PATH + 1),
-        "(" * 400,
-    ],
-)
-def test_path_that_does_more_than_read_is_refused(path: str) -> None:
-    with pytest.raises(UsageError, match=r"not a path to a variable|does more than read|has at most"):
-        follow(path, NAMES)
-    assert CALLED == []
+@pytest.mark.parametrize("path", CASES)
+def test_inspect_follows_names_attributes_items_and_slices(tools: Tools, called: list[Any], path: str) -> None:
+    """The last name decides if the value is a secret; an unreadable path is reported."""
+    text = tools.text("inspect", path=path)
+    assert CASES[path] in text
+    assert "hush" not in text
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("gone", "There is no variable 'gone'"),
-        ("fit._hidden", "'_hidden' is private"),
-        ("fit.__class__", "'__class__' is private"),
-        ("fit.cols", r"fit.cols cannot be read: AttributeError"),
-        ("runs[7]", r"runs\[7\] cannot be read: IndexError"),
-    ],
-)
-def test_unreadable_path_is_reported(path: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        follow(path, NAMES)
-
-
-@pytest.mark.parametrize(
-    ("path", "name"), [("api_key", "api_key"), ('conf["token"]', "token"), ("s.secret[0]", "secret"), ("x[1:2]", "x")]
-)
-def test_the_last_name_of_a_path_is_found(path: str, name: str) -> None:
-    assert last_name(path) == name
+@pytest.mark.parametrize("path", REFUSED)
+def test_path_that_does_more_than_read_is_refused(tools: Tools, called: list[Any], path: str) -> None:
+    result = tools.call("inspect", path=path)
+    words = ("not a path to a variable", "does more than read", "has at most")
+    assert result["isError"]
+    assert any(each in result["content"][0]["text"] for each in words), result
+    assert called == []

@@ -101,4 +101,13 @@ def _torch(value: Any, seen: tuple[int, ...]) -> Any:
     return (str(value.dtype), tuple(value.shape), value.requires_grad, repr(value.detach().tolist()), gradient)
 
 
-_LIBRARIES = {"numpy": _numpy, "pandas": _pandas, "polars": _polars, "torch": _torch}
+def _xarray(value: Any, _seen: tuple[int, ...]) -> Any:
+    xarray = sys.modules["xarray"]
+    if not isinstance(value, (xarray.Dataset, xarray.DataArray)):
+        return None
+    held = value.variables if isinstance(value, xarray.Dataset) else {None: value, **value.coords}
+    encodings = {name: each.encoding for name, each in held.items()}
+    return (repr(value.to_dict()), repr([*value.indexes]), repr(encodings), str(value))
+
+
+_LIBRARIES = {"numpy": _numpy, "pandas": _pandas, "polars": _polars, "torch": _torch, "xarray": _xarray}
