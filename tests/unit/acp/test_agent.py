@@ -60,8 +60,9 @@ def test_permission_request_is_dropped_when_the_agent_cancels_it(start: Start) -
 def test_unknown_or_unoffered_method_is_refused(start: Start, describe: Describe) -> None:
     """-32601, also if its description does not offer it."""
     session = start(agent=describe("works", capabilities={"read_text_file": False}), permissions="allow")
-    requests = ("session/share", {}), ("fs/read_text_file", {"path": "a"}), ("terminal/create", {"command": "ls"})
-    share, read, create = Works(session).answers(*requests)
+    share, read, create = Works(session).answers(
+        ("session/share", {}), ("fs/read_text_file", {"path": "a"}), ("terminal/create", {"command": "ls"})
+    )
     assert (share["code"], read["code"], "terminalId" in create) == (-32601, -32601, True)
 
 

@@ -32,7 +32,7 @@ from tests.unit.acp.conftest import Answer, Works
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/mapper.json").read_text("utf-8"))
 
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
-END = ("session/prompt", {})
+END: tuple[str, Any] = ("session/prompt", {})
 """The turn ends here; updates after it are late."""
 
 

@@ -63,7 +63,7 @@ def judge(asked: Mapping[str, Any], held: Mapping[str, Any]) -> Verdict:
         freedom_at_most=fields.pop("project_ceiling", None),
     )
     grants = (*rules("session"), *rules("turn"))
-    roots = {
+    roots: Row = {
         "root": PurePosixPath(fields.pop("root")),
         "directories": tuple(map(PurePosixPath, fields.pop("directories", ()))),
     }

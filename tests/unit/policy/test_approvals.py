@@ -145,7 +145,10 @@ def test_request_finds_the_path_under_every_key_agents_use(works: Works, workspa
 @pytest.mark.parametrize("rule", [{"command": "create"}, {"path": "a.txt"}, {"path": "b.txt"}], ids=str)
 def test_request_has_both_its_command_and_its_files(works: Works, workspace: Path, rule: dict[str, str]) -> None:
     deny(workspace, **rule)
-    call = {"rawInput": {"command": "create", "path": "b.txt"}, "locations": [{"path": f"{workspace}/a.txt"}]}
+    call: dict[str, Any] = {
+        "rawInput": {"command": "create", "path": "b.txt"},
+        "locations": [{"path": f"{workspace}/a.txt"}],
+    }
     kinds = ("execute", "other", "edit", "read", None)
     assert chosen(works, *(permission(kind, **call) for kind in kinds)) == ["no"] * len(kinds)
 

@@ -66,7 +66,7 @@ def test_wider_answer_about_files_and_tools(talk: Talk, tmp_path: Path) -> None:
     turn = talk.prompt(*requests.values())
     found = {}
     for call in talk.questions(len(requests)):
-        name = next(name for name in requests if name in (call.confirmation_title or "") or name in repr(call.details))
+        name = next(name for name in requests if name in f"{call.confirmation_title} {call.details}")
         found[name] = wider(call)
         talk.answer(call, "no" if name in {"fetch", "other"} else "reject")
     talk.done(turn)

@@ -11,7 +11,7 @@ import pytest
 from agentnb.agent.catalog import find
 from agentnb.agent.confinement import Confine
 from agentnb.agent.process import SpawnedAgent
-from tests.unit.agent.test_npm_settings import needs_npm
+from tests.unit.agent.test_installation import needs_npm
 from tests.unit.plugins.sandbox.test_confinement import needs_landlock
 
 
