@@ -1,4 +1,4 @@
-"""Workspaces on network file systems: found in the table of mounts, named in a note, and compared with more care."""
+"""The inside: workspaces on network file systems, of which a test has none; a table of mounts stands in for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store itself: private, pruned, limited, shared by kernels, and replaced when damaged."""
+"""The inside: the store of snapshots, where it is damaged, full, shared by kernels, or written to meanwhile."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -297,3 +298,50 @@ def watched_git(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = "") -
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     return runs
+
+
+def test_write_during_a_snapshot_is_seen_by_the_next_one(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with the size and second that git noted, and a younger git index."""
+    program = tmp_path / "programs/git"
+    program.parent.mkdir()
+    script = f"""\
+        #!{sys.executable}
+        import os, pathlib, subprocess, sys
+        file, noted = pathlib.Path({str(workspace / "a.txt")!r}), pathlib.Path({str(tmp_path / "noted")!r})
+        code = subprocess.call([{shutil.which("git")!r}, *sys.argv[1:]])
+        if "update-index" in sys.argv and not noted.exists():
+            noted.touch()
+            times = file.stat()
+            file.write_text("two")
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if "update-index" in sys.argv or "write-tree" in sys.argv:  # as if it had taken git five seconds
+            folder = next(each for each in sys.argv if each.startswith("--git-dir="))[len("--git-dir="):]
+            os.utime(folder + "/index", (file.stat().st_mtime + 5,) * 2)
+        sys.exit(code)
+        """
+    program.write_text(textwrap.dedent(script))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    (workspace / "a.txt").write_text("one")
+    before = store.take()
+    assert (workspace / "a.txt").read_text() == "two"
+    changes = store.changes(before, store.take())
+    assert [(each.path, each.status) for each in changes] == [("a.txt", "changed")]
+
+
+@pytest.mark.parametrize("time", [1_000_000_000, 4_000_000_000])
+def test_change_with_the_same_size_and_time_is_seen(opened: Opened, workspace: Path, time: int) -> None:
+    """Also after snapshots without changes, and with an old time, as `cp -p` and archives keep it."""
+    store = opened()
+    file = workspace / "a.txt"
+    file.write_text("0")
+    os.utime(file, (time, time))
+    for number in range(1, 10):
+        before = store.take()
+        store.take()
+        file.write_text(str(number))
+        os.utime(file, (time, time))
+        assert [each.path for each in store.changes(before, store.take())] == ["a.txt"]
