@@ -189,6 +189,15 @@ def test_changed_sensitive_files_are_seen_but_not_stored(store: ChangeStore, wor
     assert b"TOKEN" not in raw
 
 
+def test_sensitive_files_are_stored_when_the_setting_allows_it(opened: Opened, workspace: Path) -> None:
+    store = opened(keep_sensitive=True)
+    write(workspace / ".env", "TOKEN=1")
+    before = store.take()
+    write(workspace / ".env", "TOKEN=2")
+    store.apply([step for each in store.changes(before, store.take()) for step in each.backward])
+    assert (workspace / ".env").read_text() == "TOKEN=1"
+
+
 def test_large_files_sockets_and_pipes_are_listed_as_not_covered(opened: Opened, workspace: Path) -> None:
     """A note lists each; a large file's change is seen, and cannot be undone."""
     store = opened(limits=SnapshotLimits(file_bytes=1000))
