@@ -1,6 +1,7 @@
 """Writes a JSON list with the type of each prompt block, and its media type, address or text."""
 
 import json
+import sys
 
 import wire
 
@@ -22,4 +23,4 @@ def new(request):
     wire.answer(request, {"sessionId": f"session-{next(sessions)}"})
 
 
-wire.run(prompt, new)
+wire.run(prompt, new, **({"promptCapabilities": json.loads(sys.argv[1])} if sys.argv[1:] else {}))

@@ -24,6 +24,7 @@ ALLOW = [
     {"optionId": "no", "name": "Leave", "kind": "reject_once"},
 ]
 prompts = []
+cwd = "/"
 
 
 def coded(words):
@@ -74,7 +75,7 @@ def prompt(request):
         case "work":
             work()
         case "ask":
-            subject = {"type": "command", "command": "ls -l", "cwd": "/srv"}
+            subject = {"type": "command", "command": "ls -l", "cwd": cwd}
             number = "ask-1"
             wire.send(
                 {
@@ -110,6 +111,7 @@ while True:
             session = {"prompt": {"image": {}}, "mcp": {"stdio": {}}}
             wire.answer(message, {"protocolVersion": 2, "info": info, "capabilities": {"session": session}})
         case "session/new":
+            cwd = params["cwd"]
             assert all(each["type"] == "stdio" for each in params["mcpServers"])
             wire.answer(message, {"sessionId": wire.SESSION, **({} if "1" in sys.argv else {"configOptions": OPTIONS})})
         case "session/resume":

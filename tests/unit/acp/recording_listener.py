@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from agentnb.acp.agent import Agent
 from agentnb.acp.mapper import map_update
 from agentnb.acp.opening import OpenRequest
@@ -18,7 +16,7 @@ from agentnb.acp.peer import Unsaved
 from agentnb.acp.prompt import PromptResult
 from agentnb.acp.questions import AcpPermissionRequest, ElicitationAnswer, ElicitationQuestion
 from agentnb.agent import AgentSpec
-from agentnb.errors import AgentnbError, PermissionDenied
+from agentnb.errors import AgentnbError
 from agentnb.policy.request import PolicyRequest
 from agentnb.state import (
     Action,
@@ -77,28 +75,19 @@ class RecordingListener:
 
     speaking = "t1"
 
-    def __init__(self, option: str | None = "yes", deny: str = "") -> None:
+    def __init__(self) -> None:
         self.chat = empty_chat("Something else")
         self.heard: list[Any] = []
         self.calls = 0
         self.questions: list[Any] = []
         self.requests: list[PolicyRequest] = []
         self.refusals: list[tuple[PolicyRequest, AgentnbError]] = []
-        self.elsewhere: list[str] = []
         self.extensions: list[tuple[str, Any]] = []
         self.terminals: list[Any] = []
         self.error: AgentnbError | None = None
         self.gone = asyncio.Event()
         self.spoken = asyncio.Event()
-        self.question = asyncio.Event()
         self.printed = asyncio.Event()
-        self.answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self.deny = deny
-        self.edit: str | None = None
-        self.opened: str | None = None
-        self.kept: Unsaved | None = None
-        if option != "later":
-            self.answer.set_result(option)
 
     def actions(self, actions: Sequence[Action]) -> None:
         self.calls += 1
@@ -114,16 +103,13 @@ class RecordingListener:
 
     async def permission(self, question: AcpPermissionRequest) -> str | None:
         self.questions.append(question)
-        self.question.set()
-        return await self.answer
+        return "yes"
 
     async def elicit(self, question: ElicitationQuestion) -> ElicitationAnswer:
         self.questions.append(question)
-        self.question.set()
         return ElicitationAnswer("decline")
 
     def elicited(self, elicitation_id: str) -> None:
-        self.elsewhere.append(elicitation_id)
         self.spoken.set()
 
     def extension(self, method: str, params: Any) -> None:
@@ -139,18 +125,16 @@ class RecordingListener:
 
     async def authorize(self, request: PolicyRequest) -> PolicyRequest:
         self.requests.append(request)
-        if self.deny:
-            raise PermissionDenied(self.deny)
-        return request if self.edit is None else replace(request, command=self.edit)
+        return request
 
     def refused(self, request: PolicyRequest, error: AgentnbError) -> None:
         self.refusals.append((request, error))
 
     def opens(self, path: str, tool: str) -> bool:
-        return self.opened is not None and path.startswith(self.opened)
+        return False
 
     def unsaved(self, path: str) -> Unsaved | None:
-        return self.kept
+        return None
 
     def lost(self, error: AgentnbError) -> None:
         self.error = error
@@ -198,15 +182,13 @@ async def talking(
     name: str,
     cwd: Path,
     *,
-    option: str | None = "yes",
-    deny: str = "",
     env: dict[str, str] | None = None,
     **fields: Any,
 ) -> AsyncIterator[Talk]:
     """Opens a session with the scripted agent *name*; stops the agent at the end."""
     agent = await Agent.launch(scripted(name, **fields), cwd=cwd, env=env)
     try:
-        listener = RecordingListener(option, deny)
+        listener = RecordingListener()
         opened = await agent.open_session(OpenRequest(cwd=str(cwd)), listener)
         yield Talk(agent, opened.session_id, listener)
     finally:

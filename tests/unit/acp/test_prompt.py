@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
-import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentnb.acp.prompt import left_out, prompt_blocks
-from agentnb.state import (
-    Message,
-    MessageEmbeddedResourceAttachment,
-    MessageOrigin,
-    MessageResourceAttachment,
-    SimpleMessageAttachment,
-)
+from agentnb import Session
+from agentnb.state import SystemNotificationResponsePart
+from tests.unit.api.conftest import PATIENCE
 
-DATA = base64.b64encode(b"a,b\n1,2\n").decode()
-
-
-def embedded(mime: str) -> MessageEmbeddedResourceAttachment:
-    return MessageEmbeddedResourceAttachment(label="it", data=DATA, content_type=mime)
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
+CONTEXT = {"look": PNG, "scan": b"%PDF-1.7 \xff", "rows": b"a,b\n1,2\n", "x": [1, 2]}
 
 
 @pytest.mark.parametrize(
-    ("mime", "capabilities", "kind"),
+    ("capabilities", "kinds", "left_out"),
     [
-        ("image/png", {"image": True}, "image"),
-        ("audio/wav", {"audio": True}, "audio"),
-        ("image/png", {"embeddedContext": True}, "named"),
-        ("application/pdf", {"embeddedContext": True}, "resource"),
-        ("image/png", {}, "named"),
-        ("audio/wav", {"image": True}, "named"),
-        ("text/csv", {}, "text"),
+        ({}, ["text", "text", "text", "text"], ["look", "scan"]),
+        ({"image": True}, ["image", "text", "text", "text"], ["scan"]),
+        ({"embeddedContext": True}, ["text", "resource", "resource", "resource"], ["look"]),
     ],
+    ids=["only text", "pictures", "resources"],
 )
-def test_attachment_is_sent_as_a_type_the_agent_accepts(mime: str, capabilities: dict[str, bool], kind: str) -> None:
-    """Text files fall back to text; others are named."""
-    message = Message(text="look", origin=MessageOrigin(kind="user"), attachments=(embedded(mime),))
-    blocks = prompt_blocks(message, capabilities)
-    assert blocks[0] == {"type": "text", "text": "look"}
-    assert blocks[1]["type"] == ("text" if kind == "named" else kind)
-    assert left_out(blocks, message) == (["it"] if kind == "named" else [])
-    assert ("a,b\n1,2" in str(blocks[1].get("text"))) == (kind == "text")
+def test_attachment_is_sent_as_a_type_the_agent_accepts(
+    start: Callable[..., Session], capabilities: dict[str, Any], kinds: list[str], left_out: list[str]
+) -> None:
+    """Text goes as text, others are named, and the turn says which were left out."""
+    session = start("blocks", json.dumps(capabilities))
+    turn = session.prompt("look", context=CONTEXT).wait(PATIENCE)
+    assert [kind for kind, _ in json.loads(turn.text)] == kinds
+    assert turn.snapshot is not None
+    notices = [part for part in turn.snapshot.response_parts if isinstance(part, SystemNotificationResponsePart)]
+    assert [name for name in CONTEXT if name in str([part.content for part in notices])] == left_out
 
 
-def test_links_are_sent_as_links_and_context_as_resource_or_text() -> None:
+def test_link_is_sent_as_a_link(start: Callable[..., Session], tmp_path: Path) -> None:
     """ACP's baseline is text and links."""
-    link = MessageResourceAttachment(label="a.py", uri="file:///w/a.py", content_type="text/x-python")
-    note = SimpleMessageAttachment(label="df", model_representation="3 rows")
-    message = Message(text="look", origin=MessageOrigin(kind="user"), attachments=(link, note))
-    _, linked, plain = prompt_blocks(message, {})
-    assert linked == {"type": "resource_link", "name": "a.py", "uri": "file:///w/a.py", "mimeType": "text/x-python"}
-    assert "3 rows" in plain["text"]
-    assert prompt_blocks(message, {"embeddedContext": True})[2]["resource"]["text"] == "3 rows"
+    (tmp_path / "a.py").write_text("x\n", encoding="utf-8")
+    turn = start("blocks", "{}").prompt("look", context=[tmp_path / "a.py"]).wait(PATIENCE)
+    assert json.loads(turn.text) == [["resource_link", "text/x-python"]]

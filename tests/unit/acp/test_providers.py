@@ -3,58 +3,54 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from agentnb.acp.agent import Agent
-from agentnb.agent.catalog import Provider
-from agentnb.errors import AgentStartFailed
-from tests.unit.acp.recording_listener import scripted, talking
+from agentnb import Session
+from tests.unit.acp.conftest import Describe
+from tests.unit.api.conftest import PATIENCE
 
-MAIN = Provider(api_type="anthropic", base_url="https://gateway.example.org", token_variable="GATEWAY_TOKEN")
+Start = Callable[..., Session]
+MAIN = {"api_type": "anthropic", "base_url": "https://gateway.example.org", "token_variable": "GATEWAY_TOKEN"}
+SET = {
+    "providerId": "main",
+    "apiType": "anthropic",
+    "baseUrl": "https://gateway.example.org",
+    "headers": {"Authorization": "Bearer t0ken"},
+}
 
 
 @pytest.mark.parametrize(
     ("provider", "expected"),
-    [
-        (
-            MAIN,
-            [
-                "providers/set",
-                {
-                    "providerId": "main",
-                    "apiType": "anthropic",
-                    "baseUrl": "https://gateway.example.org",
-                    "headers": {"Authorization": "Bearer t0ken"},
-                },
-            ],
-        ),
-        (Provider(disabled=True), ["providers/disable", {"providerId": "main"}]),
-    ],
+    [(MAIN, ["providers/set", SET]), ({"disabled": True}, ["providers/disable", {"providerId": "main"}])],
+    ids=["set", "disabled"],
 )
-async def test_provider_is_set_before_the_first_session(tmp_path: Path, provider: Provider, expected: object) -> None:
+def test_provider_is_set_before_the_first_session(
+    start: Start, describe: Describe, provider: dict[str, Any], expected: object
+) -> None:
     """The token is in an environment variable."""
-    env = {"GATEWAY_TOKEN": "t0ken"}
-    async with talking("sets_providers", tmp_path, env=env, providers={"main": provider}) as talk:
-        await talk.prompt("what?")
-        assert json.loads(talk.listener.text) == [expected]
+    name = describe("sets_providers", providers={"main": provider})
+    turn = start(agent=name, env={"GATEWAY_TOKEN": "t0ken"}).prompt("what?").wait(PATIENCE)
+    assert json.loads(turn.text) == [expected]
 
 
 @pytest.mark.parametrize(
     ("providers", "words", "message"),
     [
         ({"main": MAIN}, ("none",), "does not let its model providers be set"),
-        ({"other": MAIN}, (), r"has no model provider 'other'.*It has: main"),
+        ({"other": MAIN}, (), "has no model provider 'other'"),
         ({"main": MAIN}, (), "the variable GATEWAY_TOKEN is not set"),
-        ({"main": Provider(api_type="anthropic", base_url="bad://x")}, (), "no address.* 'main' was not set"),
+        ({"main": {"api_type": "anthropic", "base_url": "bad://x"}}, (), "'main' was not set"),
     ],
+    ids=["not offered", "unknown provider", "no token", "refused address"],
 )
-async def test_agent_whose_provider_cannot_be_set_does_not_start(
-    tmp_path: Path, providers: dict[str, Provider], words: tuple[str, ...], message: str
+def test_agent_whose_provider_cannot_be_set_does_not_start(
+    start: Start, describe: Describe, providers: dict[str, Any], words: tuple[str, ...], message: str
 ) -> None:
     """Its requests would go to the wrong provider."""
-    spec = scripted("sets_providers", providers=providers)
-    with pytest.raises(AgentStartFailed, match=message):
-        await Agent.launch(replace(spec, command=(*spec.command, *words)), cwd=tmp_path)
+    turn = start(agent=describe("sets_providers", *words, providers=providers)).prompt("what?")
+    assert turn.wait(PATIENCE, check=False).error is not None
+    assert turn.error is not None
+    assert message in turn.error.message

@@ -1,4 +1,4 @@
-"""Agents added by the user, a project or a package."""
+"""Agents added by the user, a project or a package, and the errors of their descriptions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.agent.catalog import additions, find, known
-from agentnb.errors import UnknownAgent
+import agentnb
+from agentnb.errors import UnknownAgent, UsageError
+from tests.conftest import ROOT
+from tests.unit.forked import run_agentnb
 
 MINE = 'name = "{name}"\ntitle = "{title}"\ncommand = ["my-agent", "--acp"]\n'
 
@@ -29,21 +31,25 @@ def describe(folder: Path, name: str, title: str = "Mine") -> None:
     (folder / f"{name}.toml").write_text(MINE.format(name=name, title=title), encoding="utf-8")
 
 
-def test_user_file_adds_and_replaces_agents(places: tuple[Path, Path]) -> None:
-    user, _ = places
-    describe(user, "mine")
-    describe(user, "claude", "My Claude")
-    assert (find("mine").origin, find("claude").title) == ("user", "My Claude")
+def titles() -> dict[str, str]:
+    return {row.name: row.title for row in agentnb.agents()}
 
 
-def test_project_adds_but_never_replaces_agents(places: tuple[Path, Path]) -> None:
-    """It replaces neither built-in nor user agents; a notice says so."""
+def notices() -> list[str]:
+    """Returns what the doctor says of descriptions."""
+    return run_agentnb("doctor", "eliza", cwd=Path.cwd()).stderr.splitlines()
+
+
+def test_user_may_replace_agents_and_a_project_may_only_add_them(places: tuple[Path, Path]) -> None:
+    """A project replaces neither built-in nor user agents; a notice says so."""
     user, project = places
     describe(user, "mine")
-    for name in ("mine", "claude", "ours"):
+    describe(user, "claude", "My Claude")
+    for name in ("mine", "claude", "codex", "ours"):
         describe(project, name, "From the repository")
-    assert (find("ours").origin, find("mine").title, find("claude").title) == ("project", "Mine", "Claude")
-    assert [line.split(" was ignored")[0].split("'")[-2] for line in additions()[1]] == ["claude", "mine"]
+    assert [titles()[name] for name in ("mine", "claude", "ours")] == ["Mine", "My Claude", "From the repository"]
+    assert titles()["codex"] != "From the repository"
+    assert [line.split(" was ignored")[0].split("'")[-2] for line in notices()] == ["claude", "codex", "mine"]
 
 
 def test_broken_agent_file_is_reported_and_others_are_read(places: tuple[Path, Path]) -> None:
@@ -52,23 +58,9 @@ def test_broken_agent_file_is_reported_and_others_are_read(places: tuple[Path, P
     (user / "broken.toml").write_text("name =", encoding="utf-8")
     (user / "empty.toml").write_text('name = "e"\ntitle = "E"\ncommand = []\n', encoding="utf-8")
     describe(user, "mine")
-    assert "mine" in [spec.name for spec in known()]
-    wrong = additions()[1]
-    assert ["broken.toml: This is not an agent's description" in wrong[0], "needs a name" in wrong[1]] == [True, True]
-
-
-def test_find_reports_the_line_of_a_broken_agent_file(
-    places: tuple[Path, Path],
-) -> None:
-    """It is not reported as unknown."""
-    user, _ = places
-    (user / "mine.toml").write_text('name = "mine"\ntitle = "Mine"\ncommand = "mine"\n', encoding="utf-8")
-    with pytest.raises(UnknownAgent) as caught:
-        find("mine")
-    assert str(caught.value) == (
-        f"The agent 'mine' cannot be read. {user / 'mine.toml'}: This is not an agent's description: "
-        "line 3, command: Expected a list, got a text. Fix that file."
-    )
+    assert "mine" in titles()
+    broken, empty = notices()
+    assert ("broken.toml: This is not an agent's description" in broken, "needs a name" in empty) == (True, True)
 
 
 def test_unreadable_agents_folder_is_reported(places: tuple[Path, Path]) -> None:
@@ -76,8 +68,63 @@ def test_unreadable_agents_folder_is_reported(places: tuple[Path, Path]) -> None
     user, _ = places
     user.rmdir()
     user.symlink_to(user)
-    assert "eliza" in [spec.name for spec in known()]
-    assert [line.startswith(str(user)) for line in additions()[1]] == [True]
+    assert "eliza" in titles()
+    assert [str(user) in line for line in notices()] == [True]
+
+
+WHOLE = 'name = "x"\ntitle = "X"\ncommand = ["x"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('# mine\nname = "x"\ntitle = "X"\ncommand = "x --acp"', "line 4, command: Expected a list, got a text."),
+        (f'{WHOLE}[capabilities]\nterminal = "no"', "line 5, terminal: Expected true or false, got a text."),
+        (f"{WHOLE}colour = 3", "line 4, colour: there is no such key."),
+        (f"{WHOLE}env = {{ KEY = 1 }}", "line 4, env: Expected a text, got a whole number."),
+        (f'{WHOLE}[mcp_servers.db]\nkommand = "x"', "line 4, mcp_servers: The MCP server 'db' needs"),
+        (f'{WHOLE}confine = "maybe"', "line 4, confine: confine is 'maybe'."),
+        ('name = "x"\nbased_on = "nope"', "line 2, based_on: there is no agent 'nope' to base it on."),
+        ('name = "x"\ntitle = "X"\ncommand = []', "line 3, command: it needs a name and a command."),
+        (f"{WHOLE}rank = ", "line 4, rank: Invalid value."),
+        (f'name = "y"\n{WHOLE}', "line 2, name: Cannot overwrite a value."),
+        (WHOLE.replace("title", "about"), "it lacks `title`."),
+    ],
+)
+def test_broken_description_error_names_the_line_and_the_key(
+    places: tuple[Path, Path], text: str, message: str
+) -> None:
+    """Also for errors found by the TOML, field and MCP server readers; the agent is not reported as unknown."""
+    user, _ = places
+    (user / "x.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UnknownAgent) as caught:
+        agentnb.start("x")
+    words = f"The agent 'x' cannot be read. {user / 'x.toml'}: This is not an agent's description: {message}"
+    assert str(caught.value).startswith(words)
+    assert str(caught.value).endswith("Fix that file.")
+
+
+def test_unknown_agent_error_suggests_close_and_known_names() -> None:
+    with pytest.raises(UnknownAgent) as failure:
+        agentnb.start("Cluade")
+    message = str(failure.value)
+    assert message.startswith("There is no agent called 'Cluade'. Did you mean 'claude'? Known agents: auggie, claude,")
+
+
+@pytest.mark.parametrize("command", ["opencode acp", [], ["", "x"]])
+def test_command_that_is_no_list_of_words_is_refused(command: list[str]) -> None:
+    with pytest.raises(UsageError, match="list of words"):
+        agentnb.start(command=command)
+
+
+def test_uv_and_brew_agents_have_an_upgrade_command() -> None:
+    """Uv and brew keep an old version."""
+    files = [path.read_text(encoding="utf-8").splitlines() for path in (ROOT / "agentnb/agent/catalog").glob("*.toml")]
+    kept = ('install = "uv ', 'install = "brew ')
+    assert [lines for lines in files if any(each.startswith(kept) for each in lines)] != []
+    for lines in files:
+        if any(each.startswith(kept) for each in lines):
+            assert [each for each in lines if each.startswith("upgrade = ") and "upgrade" in each[10:]] != [], lines[0]
 
 
 def test_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
@@ -88,18 +135,17 @@ def test_package_adds_agents_by_entry_point(tmp_path: Path) -> None:
     install(site, "wrong", "spec = str")
     script = (
         f"import sys; sys.path.insert(0, {str(site)!r})\n"
-        "from agentnb.agent.catalog import additions, find\n"
-        "print(find('extra').origin, *sorted(additions()[1]), sep='\\n')"
+        "import agentnb, runpy\n"
+        "print(next(row.title for row in agentnb.agents() if row.name == 'extra'))\n"
+        "sys.argv = ['agentnb', 'doctor', 'eliza']\n"
+        "runpy.run_module('agentnb', run_name='__main__', alter_sys=True)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout.splitlines(), done.stderr) == (
-        [
-            "package",
-            "The entry point 'broken' in 'agentnb.agents' fails: ZeroDivisionError: division by zero",
-            "The entry point 'wrong' in 'agentnb.agents' is not an AgentSpec.",
-        ],
-        "",
-    )
+    assert done.stdout.startswith("Extra\n")
+    assert [line.partition("The entry point")[2] for line in sorted(done.stderr.splitlines())] == [
+        " 'broken' in 'agentnb.agents' fails: ZeroDivisionError: division by zero",
+        " 'wrong' in 'agentnb.agents' is not an AgentSpec.",
+    ]
 
 
 def install(site: Path, name: str, code: str) -> None:

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+from pathlib import Path
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agentnb.agent.child import inherited
+import agentnb
+from tests.unit.api.conftest import AGENTS, PATIENCE
 
-NAMES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789", max_size=20)
-PREFIXES = st.sampled_from(["JPY_", "JUPYTERHUB_", "JUPYTER_SERVER_", "JUPYTER_GATEWAY_"])
-
-
-@given(PREFIXES, NAMES)
-def test_agent_does_not_inherit_server_and_hub_variables(prefix: str, rest: str) -> None:
-    """Any name with these prefixes."""
-    assert inherited({}, {prefix + rest: "secret", "HOME": "/home/ada"}) == {"HOME": "/home/ada"}
+SECRET = ["JUPYTER_TOKEN", "JUPYTER_PASSWORD", "CONFIGPROXY_AUTH_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"]
+PREFIXED = [f"{prefix}{rest}" for prefix in ("JPY_", "JUPYTERHUB_", "JUPYTER_SERVER_", "JUPYTER_GATEWAY_")
+            for rest in ("", "URL", "X_9", "_")]  # fmt: skip
+OTHER = ["ANTHROPIC_API_KEY", "JUPYTER_CONFIG_DIR", "JUPYTER_PATH", "HTTPS_PROXY", "JUPYTERHUB", "MINE", "HOME"]
 
 
-@pytest.mark.parametrize(
-    "name", ["JUPYTER_TOKEN", "JUPYTER_PASSWORD", "CONFIGPROXY_AUTH_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN"]
-)
-def test_agent_does_not_inherit_known_token_variables(name: str) -> None:
-    """Except one that is set for this agent."""
-    assert inherited({}, {name: "secret"}) == {}
-    assert inherited({name: "mine"}, {name: "secret"}) == {name: "mine"}
-
-
-@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "JUPYTER_CONFIG_DIR", "JUPYTER_PATH", "HTTPS_PROXY", "PATH"])
-def test_agent_inherits_keys_and_folders_of_the_user(name: str) -> None:
-    assert inherited({}, {name: "value"}) == {name: "value"}
+def test_agent_inherits_all_but_access_to_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token or password and no variable of a server, a hub or a gateway; except one that is set for this agent."""
+    for name in (*SECRET, *PREFIXED, *OTHER):
+        monkeypatch.setenv(name, f"the user's {name}")
+    command, env = [sys.executable, str(AGENTS / "tells_environment.py")], {"JPY_API_TOKEN": "ours", "MINE": "ours"}
+    with agentnb.start(command=command, cwd=tmp_path, env=env) as session:
+        found = json.loads(session.prompt("what?").wait(PATIENCE).text)
+    assert {name: found.get(name) for name in OTHER} == {name: f"the user's {name}" for name in OTHER} | {
+        "MINE": "ours"
+    }
+    assert {name for name in (*SECRET, *PREFIXED) if name in found} == {"JPY_API_TOKEN"}
+    assert found["JPY_API_TOKEN"] == "ours"
+    assert found["PATH"].split(os.pathsep)[-1] == str(Path(sys.executable).parent)  # for programs from wheels, as uv

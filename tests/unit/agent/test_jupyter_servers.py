@@ -1,4 +1,4 @@
-"""A confined agent cannot use the user's Jupyter server, which would run code unconfined."""
+"""The inside: the limits of a confined agent, which must not reach the user's Jupyter server and run code there."""
 
 from __future__ import annotations
 

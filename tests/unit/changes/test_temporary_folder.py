@@ -1,4 +1,4 @@
-"""The folder of temporary stores: it is removed with its host, however the host ends."""
+"""The inside: the folder of temporary stores is removed with its host, which is killed or closed at any moment."""
 
 from __future__ import annotations
 

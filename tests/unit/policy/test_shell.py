@@ -1,22 +1,25 @@
-"""The parser of shell scripts: which commands run with which words, in both dialects."""
+"""The inside: the parser of shell scripts, with hundreds of cases: which commands run with which words."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentnb.policy.commands.rating import LONGEST_COMMAND, rate_command
 from agentnb.policy.shell.parser import Dialect, parse
 from agentnb.policy.shell.tree import Compound, Function, Pipeline, ShellScript, Simple, fields
-from agentnb.policy.shell.words import Unreadable
+from agentnb.policy.shell.words import Unreadable, split_words
+from tests.unit.policy.decisions import judge, run, situation
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/policy/shell.json").read_text("utf-8"))
 
@@ -66,6 +69,8 @@ def test_text_that_is_no_script_is_unreadable(text: str, dialect: Dialect) -> No
         return
     with pytest.raises(Unreadable):
         parse(text, dialect)
+    if dialect == "bash":
+        assert judge(run(text), situation(mode="allow")).floor == "unreadable"
 
 
 PIECES = st.sampled_from(
@@ -177,3 +182,20 @@ def test_blanks_in_a_string_are_kept(text: str) -> None:
     [field] = fields(command.words[1], {"a": "1", "b": "2"})
     plain = text.replace("\\$a", "\0").replace("${a}", "1").replace("$a", "1").replace("$b", "2")
     assert field.text == plain.replace("$(c)", "$(…)").replace("\0", "$a").replace("\\\\", "\\")
+
+
+MARKS = ("a", "b=1", " ", "\t", "\n", "\r", "\u00a0", "'", '"', "\\", "''", '"x"', "#", ";", "|", "$(", "\x00")
+
+
+def split(line: str, by: Callable[[str], list[str]]) -> list[str] | str:
+    try:
+        return by(line)
+    except ValueError as error:
+        return str(error)
+
+
+@given(st.one_of(st.lists(st.sampled_from(MARKS)).map("".join), st.text()))
+@example("a''b \"\\\"\\\\\\n\" '' \\\n")
+def test_split_words_gives_the_same_words_as_shlex(line: str) -> None:
+    """Or the same error."""
+    assert split(line, split_words) == split(line, shlex.split)
