@@ -21,7 +21,8 @@ from tests.browser.lab import PATIENCE_MS, Lab, notebook
 from tests.browser.server import TOKEN, Server
 from tests.browser.side import NOTEBOOK, Side
 from tests.browser.test_cell_review import SETUP, STEPS
-from tests.kernel.test_gateway import relay, server, tries
+from tests.kernel.test_gateway import server, tries
+from tests.unit.server.websocket.conftest import relay
 from tests.unit.server.websocket.relay import Relay
 
 __all__ = ["relay", "server", "tries"]

@@ -16,7 +16,7 @@ from tests.kernel.running_kernel import WAIT_S, RunningKernel
 from tests.unit.server.bytes_apart import bytes_apart
 from tests.unit.server.websocket.attached_page import MirroringPage
 from tests.unit.server.websocket.relay import Relay
-from tests.unit.server.websocket.test_connect import is_over, prompt, waiting_call
+from tests.unit.server.websocket.remote_page import is_over, prompt, waiting_call
 
 ONE_KIND = pytest.mark.parametrize("kernel_name", ["ipykernel7"], indirect=True)  # page messages are tested on both
 SERVE = """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentnb.host import Host
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 
 @pytest.fixture

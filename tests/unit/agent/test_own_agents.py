@@ -9,7 +9,7 @@ import pytest
 
 import agentnb
 from agentnb.errors import UnknownAgent
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 
 @pytest.fixture(autouse=True)

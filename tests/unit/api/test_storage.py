@@ -20,7 +20,7 @@ from agentnb.host.changes.workspace_store import WorkspaceStores
 from agentnb.host.history.storage import keep_limits
 from agentnb.ids import new_id
 from agentnb.log.store import LogStore
-from tests.unit.server.test_history_requests import MakeHost, kernel, talk
+from tests.unit.server.asking_page import MakeHost, kernel, talk
 
 __all__ = ["kernel"]
 

@@ -104,7 +104,7 @@ class Kernel:
         """Shows the notebook at *path* in a page, with these cells."""
         from agentnb.server.comm.lab import Lab
         from agentnb.server.comm.open_notebooks import OpenNotebooks
-        from tests.unit.server.test_lab import Page
+        from tests.unit.server.lab_page import Page
 
         lab, attached = Lab(), self.host.environment.attached
         self._page = Page(lab)

@@ -15,7 +15,7 @@ from tests.unit.host.kernels import Kernel
 from tests.unit.host.terminal import Terminal, kernels_found, paired
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 __all__ = ["paired", "tools"]  # the fixtures
 

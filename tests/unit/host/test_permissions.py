@@ -14,7 +14,6 @@ from agentnb.state import Answerer, SessionConfigChanged, ToolDiffContent
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.talk import (
     NewTalk,
-    Talk,
     answerers,
     environment,
     host,
@@ -28,7 +27,7 @@ from tests.unit.host.talk import (
     write,
 )
 
-__all__ = ["Talk", "answerers", "environment", "host", "new_talk", "run", "work", "write"]  # fixtures, and for others
+__all__ = ["environment", "host", "new_talk", "work"]  # the fixtures
 
 
 def test_card_shows_the_change_the_risk_and_wider_answers(new_talk: NewTalk, work: Path) -> None:

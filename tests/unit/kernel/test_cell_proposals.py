@@ -7,7 +7,7 @@ from typing import Any
 
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.host.talk import Talk, environment, host, work
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 

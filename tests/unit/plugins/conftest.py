@@ -14,7 +14,7 @@ from tests.unit.api.conftest import start
 from tests.unit.host.conftest import host
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 __all__ = ["host", "start", "tools"]
 

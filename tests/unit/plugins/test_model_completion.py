@@ -14,7 +14,7 @@ from tests.thorough import examples
 from tests.unit.api.conftest import KernelSettings
 from tests.unit.plugins.inline.conftest import SECONDS, by
 from tests.unit.plugins.local.conftest import Models, models
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 __all__ = ["by", "models"]
 

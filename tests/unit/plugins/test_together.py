@@ -11,7 +11,7 @@ import agentnb
 from agentnb.kernel.rehearsal_result import begin_code
 from tests.rehearsal_here import needs_namespaces
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_permissions import work
+from tests.unit.host.talk import work
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.plugins.checks.test_turns import JOIN, REPEATED, tables

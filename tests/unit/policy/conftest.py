@@ -9,7 +9,7 @@ import pytest
 
 from agentnb.host import Host
 from tests.unit.acp.conftest import shared_session, works, workspace  # noqa: F401 - the fixtures are for these tests, too
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 
 @pytest.fixture

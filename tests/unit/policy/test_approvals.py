@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.unit.acp.conftest import Answer, Works
-from tests.unit.host.test_permissions import Talk
+from tests.unit.host.talk import Talk
 
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.policy.decisions import Row, judge, request, rule, run, situation, write
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 FREEDOMS = ("ask", "edit", "auto")
 CELL = ("replace_cell", '{"cell": 1}')

@@ -12,7 +12,7 @@ import pytest
 
 import agentnb
 from agentnb.errors import PolicyError
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 CASES: dict[str, list[Any]] = json.loads((Path(__file__).parents[2] / "cases/tables/settings.json").read_text("utf-8"))
 

@@ -12,7 +12,7 @@ import pytest
 import agentnb
 from agentnb.errors import PolicyError
 from tests.unit.policy.decisions import Row, judge, request, rule, run, situation, write
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 ACTING = [
     write(),

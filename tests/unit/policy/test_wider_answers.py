@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.host.test_permissions import Talk, permission, run, write
+from tests.unit.host.talk import Talk, permission, run, write
 
 
 @pytest.fixture

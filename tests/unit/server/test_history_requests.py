@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.server.asking_page import MakeHost, Page, flushed, kernel, page_of, talk, uris
 
-__all__ = ["MakeHost", "kernel", "page_of", "talk"]
+__all__ = ["kernel"]
 
 HOSTILE = ["x" * 10_000, "%", '"', "_", "*", "'; DROP TABLE sessions; --", "🙂", "\x00", "\\", "NEAR("]
 

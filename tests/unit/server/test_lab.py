@@ -10,8 +10,6 @@ import pytest
 from agentnb.errors import UsageError
 from tests.unit.server.lab_page import Page, cell, edit
 
-__all__ = ["Page"]
-
 LONG = "x" * 20_001
 
 

@@ -13,8 +13,6 @@ from agentnb.state import SessionActiveClientSet, SessionTitleChanged
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.server.asking_page import MakeHost, Page, channel_of, happen, idle_session, page_of, talk, turn
 
-__all__ = ["Page"]
-
 USER = {"kind": "user"}
 ROOT = "ahp-root://"
 INVALID: list[Any] = [None, 7, "text", [], {}, {"v": 3}, {"v": 3, "clientId": "x", "method": 7}]

@@ -13,9 +13,10 @@ import agentnb
 from agentnb.kernel.variables.keeper import Keeper
 from agentnb.kernel.variables.references import LIMIT
 from agentnb.plugins.checks.steps import TurnTables
-from tests.unit.host.test_permissions import Talk
+from tests.unit.host.talk import Talk, environment, host, work
+from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.plugins.checks.test_turns import environment, host, run, talk, tools, work
+from tests.unit.plugins.checks.test_turns import run, talk
 
 __all__ = ["environment", "host", "talk", "tools", "work"]  # the fixtures
 PLAIN = pd.DataFrame({"id": range(100), "price": [1.5] * 100, "day": pd.date_range("2024", periods=100)})

@@ -13,7 +13,7 @@ from agentnb.host import Host
 from agentnb.plugins.checks.steps import task_for_agent
 from agentnb.state import SystemNotificationResponsePart
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.host.talk import Talk, environment, host, work
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.unit.server.asking_page import MakeHost, kernel, page_of, talk
 from tests.unit.server.test_history_arrangement import refused
-from tests.unit.server.test_history_requests import MakeHost, kernel, page_of, talk
 
 __all__ = ["kernel"]
 

@@ -14,7 +14,7 @@ from agentnb.plugins.knowledge.code.language_server import server_for
 from agentnb.plugins.knowledge.code.records import CodePlace
 from agentnb.plugins.knowledge.code.service import CodeService
 from tests.unit.api.conftest import PATIENCE, KernelSettings
-from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.host.talk import Talk, environment, host, work
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools

@@ -11,7 +11,7 @@ import pytest
 from agentnb.host import current_host
 from agentnb.plugins.phone.addresses import Way
 from agentnb.plugins.phone.pairing import pair
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 from tests.unit.server.websocket.client import PATIENCE, Client
 from tests.unit.server.websocket.conftest import connect, session
 

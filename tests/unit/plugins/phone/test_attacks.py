@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from agentnb import Session
 from tests.conftest import ROOT
 from tests.unit.plugins.phone.conftest import Phones
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 from tests.unit.server.websocket.client import Client, Failed, chat_of, session_of
 from tests.unit.server.websocket.conftest import Connect
 from tests.unit.server.websocket.test_access import (

@@ -13,7 +13,7 @@ import pytest
 import agentnb
 from tests.unit.api.conftest import AGENTS
 from tests.unit.kernel.notebook_page import NotebookPage
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 
 @pytest.fixture

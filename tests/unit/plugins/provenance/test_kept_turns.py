@@ -12,7 +12,7 @@ from tests.unit.api.conftest import PATIENCE
 from tests.unit.forked import run_agentnb
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.plugins.provenance.conftest import code, saved
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MODEL = {

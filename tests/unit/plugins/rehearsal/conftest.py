@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agentnb.host import Host
+from tests.unit.host.talk import Talk, environment, host
 from tests.unit.host.test_freedom import host_of, work
-from tests.unit.host.test_permissions import Talk, environment, host
 from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "host_of", "work"]

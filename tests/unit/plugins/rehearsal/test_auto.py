@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agentnb.state import Answerer
 from tests.rehearsal_here import needs_namespaces
+from tests.unit.host.talk import Talk, answerers, run
 from tests.unit.host.test_freedom import HostOf, choose
-from tests.unit.host.test_permissions import Talk, answerers, run
 
 pytestmark = needs_namespaces
 

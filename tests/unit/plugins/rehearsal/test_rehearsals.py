@@ -19,8 +19,8 @@ from agentnb.state import ToolCallPendingConfirmationState, ToolCallRehearsal
 from agentnb.testing import events
 from tests.rehearsal_here import needs_namespaces
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.talk import Talk, write
 from tests.unit.host.test_kernel_calls import steps
-from tests.unit.host.test_permissions import Talk, write
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.plugins.rehearsal.conftest import MakeTalk
 

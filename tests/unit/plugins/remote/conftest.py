@@ -8,7 +8,7 @@ import pytest
 
 from agentnb.host import Host
 from tests.unit.plugins.remote.serving import serving
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 from tests.unit.server.websocket.conftest import relay
 from tests.unit.server.websocket.test_transport import certificate
 

@@ -14,7 +14,7 @@ from agentnb import AgentnbError, AgentStartFailed, Session
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.forked import run_agentnb
 from tests.unit.plugins.remote.serving import serving
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 TOKEN = "t0ken-of-ada-5521"
 Far = Callable[..., Session]

@@ -34,7 +34,7 @@ from agentnb.plugins.sandbox.readable_paths import confined_variables, readable_
 from tests.confinement_here import needs_landlock
 from tests.conftest import ROOT
 from tests.other_users import open_to_all
-from tests.unit.agent.test_npm_settings import needs_npm
+from tests.unit.agent.test_installation import needs_npm
 from tests.unit.plugins.around import around
 
 _SECRET = "hunter2-is-the-secret"

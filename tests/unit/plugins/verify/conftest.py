@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentnb.host import Host
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 
 @pytest.fixture

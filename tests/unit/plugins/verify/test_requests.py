@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.unit.plugins.verify.notebooks import cell, notebook, saved
-from tests.unit.server.test_service import Page
+from tests.unit.server.asking_page import Page
 
 pytestmark = pytest.mark.slow
 

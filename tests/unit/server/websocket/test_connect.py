@@ -30,11 +30,8 @@ from tests.unit.server.websocket.remote_page import (
     names,
     prompt,
     say,
-    waiting_call,
 )
 from tests.unit.server.websocket.stranger import Stranger
-
-__all__ = ["is_over", "prompt", "waiting_call"]
 
 Attach = Callable[..., RemotePage]
 
