@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +42,20 @@ def test_start_rejects_wrong_arguments(options: dict[str, Any], message: str) ->
     """The error names each argument, with an example."""
     with pytest.raises(UsageError, match=message):
         agentnb.start(**options)
+
+
+def test_start_refuses_a_folder_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    """No message to an agent can contain it."""
+    folder = tmp_path / os.fsdecode(b"m\xfcsli")
+    folder.mkdir()
+    for options in ({"cwd": folder}, {"directories": [folder]}):
+        with pytest.raises(UsageError, match=r"m\\udcfcsli' is not UTF-8: no message"):
+            agentnb.start(**options)
+
+
+def test_environment_of_an_agent_may_hold_bytes_that_are_not_utf8(start: Start) -> None:
+    session = start(env={"NAME": os.fsdecode(b"m\xfcsli")})
+    assert session.prompt("/say hello").wait(PATIENCE).text == "hello"
 
 
 def test_start_names_an_unknown_agent_or_missing_command() -> None:

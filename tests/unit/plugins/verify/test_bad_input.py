@@ -42,8 +42,13 @@ STATE = "application/vnd.jupyter.widget-state+json"
 
 @pytest.mark.parametrize(
     "widgets",
-    [3, {STATE: {"state": 3}}, {STATE: {"state": {"a": {"state": {"up": "IPY_MODEL_a", "in": ["IPY_MODEL_a"]}}}}}],
-    ids=["no mapping", "no states", "a state within itself"],
+    [
+        3,
+        {STATE: 5},
+        {STATE: {"state": 3}},
+        {STATE: {"state": {"a": {"state": {"up": "IPY_MODEL_a", "in": ["IPY_MODEL_a"]}}}}},
+    ],
+    ids=["no mapping", "no mapping of states", "no states", "a state within itself"],
 )
 def test_verify_reads_damaged_states_of_widgets(widgets: object) -> None:
     shown: list[Json] = [{"output_type": "display_data", "data": {VIEW: {"model_id": "a"}}}, {"data": None}]

@@ -76,11 +76,15 @@ for words in sys.argv[1:]:
 @pytest.mark.slow
 def test_verify_magic_takes_a_path_and_refuses_other_arguments(tmp_path: Path) -> None:
     """`%agents verify` shows the result."""
-    saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "a.ipynb")
-    done = run_script(MAGIC, "a.ipynb", "a.ipynb --fast", cwd=tmp_path)
+    saved(tmp_path, notebook(cell("print(1)", 1, "1\n")), "a b.ipynb")
+    done = run_script(MAGIC, "'a b.ipynb'", "'a b.ipynb' --fast", cwd=tmp_path)
     assert done.stdout.split("\n")[:2] == ["(True, 1)", "(True, 0)"], done.stderr
-    refused = run_script(MAGIC, "a b", cwd=tmp_path)
-    assert "`%agents verify` takes a notebook's path" in refused.stdout + refused.stderr
+    for words, why in {
+        "a b": "`%agents verify` takes a notebook's path",
+        "it's": "Put a path in double quotes.",
+    }.items():
+        refused = run_script(MAGIC, words, cwd=tmp_path)
+        assert why in refused.stdout + refused.stderr
 
 
 def test_verification_displays_as_a_table_with_escaped_text() -> None:
