@@ -20,7 +20,6 @@ from acp.schema import (
     AgentThoughtChunk,
     AllowedOutcome,
     CreateTerminalResponse,
-    DeniedOutcome,
     PromptResponse,
     ReadTextFileResponse,
     RequestPermissionResponse,
@@ -47,10 +46,9 @@ class Patient:
     """The client's side of one process; attributes set its answers to requests."""
 
     def __init__(self) -> None:
-        self.choice: str | None = "allow_once"
+        self.choice = "allow_once"
         self.answers: dict[str, Any] = {}
         self.files: dict[str, str] = {}
-        self.exit_code: int | None = 0
         self.asked: list[Any] = []
         self.calls: list[tuple[Any, ...]] = []
         self.updates: list[tuple[str, Any]] = []
@@ -133,8 +131,6 @@ class Patient:
     ) -> RequestPermissionResponse:
         self.asked.append((tool_call, options))
         await self._note()
-        if self.choice is None:
-            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.choice))
 
     async def create_elicitation(self, message: str, mode: Any, **_: Any) -> AcceptElicitationResponse:
@@ -165,9 +161,7 @@ class Patient:
     async def wait_for_terminal_exit(self, session_id: str, terminal_id: str, **_: Any) -> WaitForTerminalExitResponse:
         self.calls.append(("wait", terminal_id))
         await self._note()
-        if self.exit_code is None:
-            await asyncio.Event().wait()
-        return WaitForTerminalExitResponse(exit_code=self.exit_code)
+        return WaitForTerminalExitResponse(exit_code=0)
 
     async def terminal_output(self, session_id: str, terminal_id: str, **_: Any) -> TerminalOutputResponse:
         return TerminalOutputResponse(output="hello\n", truncated=False)
@@ -190,12 +184,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def visit(
-    *,
-    capabilities: Mapping[str, Any] = ABLE,
-    env: Mapping[str, str] | None = None,
-    command: tuple[str, ...] = COMMAND,
-) -> AsyncIterator[Patient]:
+async def visit(*, env: Mapping[str, str] | None = None, command: tuple[str, ...] = COMMAND) -> AsyncIterator[Patient]:
     """Starts a separate eliza or another agent, initializes it, and stops it at the end."""
     patient: Any = Patient()
     start = acp.spawn_agent_process(
@@ -208,5 +197,5 @@ async def visit(
     )
     async with start as (connection, process):
         patient.connection, patient.process = connection, process
-        await connection.initialize(1, client_capabilities=acp.schema.ClientCapabilities.model_validate(capabilities))
+        await connection.initialize(1, client_capabilities=acp.schema.ClientCapabilities.model_validate(ABLE))
         yield patient
