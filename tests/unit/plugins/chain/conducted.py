@@ -102,6 +102,12 @@ class Client:
     async def prompt(self, text: str = "hi") -> Any:
         return await self.ask("session/prompt", sessionId=SESSION, prompt=[{"type": "text", "text": text}])
 
+    async def talk(self) -> str:
+        """Returns the stop reason of a whole conversation, from the beginning."""
+        await self.initialize()
+        await self.open()
+        return str((await self.prompt())["stopReason"])
+
     def _hear(self, notifications: list[tuple[str, Any]]) -> None:
         self.heard += notifications
         self.spoken.set()

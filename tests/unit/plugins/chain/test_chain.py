@@ -12,7 +12,7 @@ import pytest
 from agentnb.components import Component, Tool
 from tests.unit.acp.recording_listener import scripted
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.plugins.chain.conducted import SESSION, Client, Named, Polite, Refused, conducted, proxy
+from tests.unit.plugins.chain.conducted import SESSION, Named, Polite, Refused, conducted, proxy
 
 
 async def test_messages_pass_all_component_forms_in_order() -> None:
@@ -48,7 +48,7 @@ async def test_request_fails_when_a_component_does_not_answer(behaviour: str, fa
     odd = proxy(behaviour, name="odd")
     async with conducted(odd, ready=False, patience=0.2, start_patience=start) as client:
         with pytest.raises(Refused) as failure:
-            await _talk(client)
+            await client.talk()
     assert str(failure.value) == f"The component 'odd' {fault}"
 
 
@@ -74,19 +74,13 @@ async def test_answers_out_of_order_reach_their_requests() -> None:
 async def test_component_that_dies_is_named_and_ends_the_chain(point: str) -> None:
     """At any point of the protocol: the failure has the component's name, exit code and last output."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", name="odd"), ready=False) as client:
-        work = asyncio.ensure_future(_talk(client))
+        work = asyncio.ensure_future(client.talk())
         failure = await asyncio.wait_for(client.failed, PATIENCE)
         assert failure.name == "the component 'odd'"
         message = "The component 'odd' stopped unexpectedly (exit code 9). Last output:\nout of patience"
         assert failure.message == message
         assert len(failure.unanswered) == 1 or point == "start"  # it may exit before the first request
         work.cancel()
-
-
-async def _talk(client: Client) -> None:
-    await client.initialize()
-    await client.open()
-    await client.prompt()
 
 
 async def test_cancel_passes_through_the_chain() -> None:
@@ -139,12 +133,12 @@ async def test_component_with_a_failing_method_is_named(hook: str) -> None:
     broken = type("Broken", (Component,), {hook: fail if hook in {"on_update", "on_message"} else fail_later})
     async with conducted(broken(), ready=False) as client:
         if hook in {"on_update", "on_message"}:
-            await _talk(client)
+            await client.talk()
             assert client.text == "hi"
             assert client.strays["the component 'broken'"] >= 1
         else:
             with pytest.raises(Refused, match=f"The component 'broken' failed in {hook}: ValueError: no luck"):
-                await _talk(client)
+                await client.talk()
 
 
 async def test_request_fails_when_a_component_takes_too_long() -> None:

@@ -65,30 +65,22 @@ async def test_inner_conductor_passes_on_the_last_messages() -> None:
     await _arrives([inner], 200, is_answered=True)
 
 
-async def test_last_messages_of_a_dying_component_arrive() -> None:
-    """The failure follows it."""
-    async with conducted(proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")) as client:
-        turn = asyncio.ensure_future(client.prompt("last words"))
-        failure = await asyncio.wait_for(client.failed, PATIENCE)
-        assert (failure.name, client.text) == ("the component 'odd'", "last words")
-        turn.cancel()
+DYING: dict[str, tuple[list[Any], str, str]] = {
+    "a component dies": ([proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")], "echo", "the component 'odd'"),
+    "a component never ends": ([proxy("stays")], "says_and_leaves", "says_and_leaves"),
+    "a component answers for the agent": ([proxy("refuses_at_the_end")], "says_and_leaves", "says_and_leaves"),
+}
 
 
-async def test_failure_arrives_when_a_component_never_ends() -> None:
-    """It ignores the end of its stdin; the messages that it had passed on arrive."""
-    async with conducted(proxy("stays"), agent="says_and_leaves") as client:
+@pytest.mark.parametrize("case", DYING)
+async def test_last_messages_arrive_before_the_failure(case: str) -> None:
+    """The failure names who died, and nobody else answers the open request."""
+    components, agent, name = DYING[case]
+    async with conducted(*components, agent=agent) as client:
         turn = asyncio.ensure_future(client.prompt("3"))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
-        assert (failure.name, client.text) == ("says_and_leaves", words(3))
-        turn.cancel()
-
-
-async def test_component_cannot_answer_for_an_agent_that_died() -> None:
-    """The client hears that the agent died, not the component's own error about it."""
-    async with conducted(proxy("refuses_at_the_end"), agent="says_and_leaves") as client:
-        turn = asyncio.ensure_future(client.prompt("3"))
-        failure = await asyncio.wait_for(client.failed, PATIENCE)
-        assert (client.text, len(failure.unanswered), turn.done()) == (words(3), 1, False)
+        said = "3" if agent == "echo" else words(3)
+        assert (failure.name, client.text, len(failure.unanswered), turn.done()) == (name, said, 1, False)
         turn.cancel()
 
 

@@ -44,7 +44,7 @@ async def _outcome(chain: list[tuple[str, str]]) -> str:
 
 async def _talk(client: Client) -> str:
     ended = asyncio.Event()
-    work = asyncio.ensure_future(_turn(client))
+    work = asyncio.ensure_future(client.talk())
     work.add_done_callback(lambda _: ended.set())
     client.failed.add_done_callback(lambda _: ended.set())
     await ended.wait()
@@ -54,12 +54,6 @@ async def _talk(client: Client) -> str:
             await work
         return client.failed.result().message
     return await work
-
-
-async def _turn(client: Client) -> str:
-    await client.initialize()
-    await client.open()
-    return str((await client.prompt("hi"))["stopReason"])
 
 
 @pytest.mark.parametrize(

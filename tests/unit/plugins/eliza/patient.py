@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -13,7 +12,6 @@ from typing import Any
 
 import acp
 from acp.client.connection import ClientSideConnection
-from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     AcceptElicitationResponse,
     AgentMessageChunk,
@@ -55,7 +53,6 @@ class Patient:
         self.connection: ClientSideConnection
         self.process: asyncio.subprocess.Process
         self._news = asyncio.Condition()
-        self._pending_requests: dict[str, asyncio.Future[Any]] = {}
 
     # -- what tests ask -----------------------------------------------------------------------------------------------
 
@@ -65,30 +62,6 @@ class Patient:
     async def prompt(self, session_id: str, *content: Any) -> PromptResponse:
         blocks = [acp.text_block(block) if isinstance(block, str) else block for block in content]
         return await self.connection.prompt(session_id=session_id, prompt=blocks)
-
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Sends a request that the SDK's client has no method for, on the same pipe."""
-        number = f"patient-{len(self._pending_requests)}"
-        answer = self._pending_requests[number] = asyncio.get_running_loop().create_future()
-        await self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return await asyncio.wait_for(answer, PATIENCE)
-
-    async def write(self, message: dict[str, Any]) -> None:
-        """Writes a line to eliza's stdin."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        await self.process.stdin.drain()
-
-    def observe(self, event: StreamEvent) -> None:
-        """Takes the answers to :meth:`request`; the SDK ignores answers to requests that it did not send."""
-        answer = self._pending_requests.get(str(event.message.get("id")))
-        if answer is None or event.direction is not StreamDirection.INCOMING:
-            return
-        if "error" in event.message:
-            error = event.message["error"]
-            answer.set_exception(acp.RequestError(error["code"], error["message"], error.get("data")))
-        else:
-            answer.set_result(event.message["result"])
 
     async def hear(self, text: str, *blocks: Any) -> str:
         """Returns the text of the answer to a prompt in a new session."""
@@ -192,7 +165,6 @@ async def visit(*, env: Mapping[str, str] | None = None, command: tuple[str, ...
         *command,
         env=environment(**(env or {})),
         use_unstable_protocol=True,
-        observers=[patient.observe],
         transport_kwargs={"limit": 2**24},
     )
     async with start as (connection, process):

@@ -8,9 +8,7 @@ from typing import Any
 import acp
 import pytest
 from acp.schema import (
-    AudioContentBlock,
     AvailableCommandsUpdate,
-    BlobResourceContents,
     ImageContentBlock,
     ResourceContentBlock,
     TextResourceContents,
@@ -31,17 +29,8 @@ def attached(uri: str, text: str, mime_type: str | None = None) -> Any:
     return acp.resource_block(TextResourceContents(uri=uri, text=text, mime_type=mime_type))
 
 
-def blob(uri: str) -> Any:
-    """Returns an attached resource of three bytes."""
-    return acp.resource_block(BlobResourceContents(uri=uri, blob="AAEC"))
-
-
-def linked(**more: Any) -> Any:
-    return ResourceContentBlock(**{"type": "resource_link", "name": "a", "uri": "x:a", **more})
-
-
-def image(data: str = "AAEC", **more: Any) -> Any:
-    return ImageContentBlock(type="image", data=data, mime_type="image/png", **more)
+def image(data: str) -> Any:
+    return ImageContentBlock(type="image", data=data, mime_type="image/png")
 
 
 async def test_help_command_lists_every_command(patient: Patient) -> None:
@@ -72,31 +61,28 @@ async def test_markdown_command_shows_each_kind_of_markup(patient: Patient) -> N
         (attached("file:///work/nb.ipynb#cell-3", ""), "`cell-3`: text, 0 B"),
         (attached("x:/t", "y" * 500), f"\n{'y' * 159}…\n"),
         (attached("x:/t", "\n".join(map(str, range(1, 9)))), "\n5\n6\n… 2 more lines\n"),
-        (blob("x:/a.bin"), "`a.bin`: bytes, 3 B"),
-        (linked(name="README.md", size=3 * 2**20), "`README.md`: link, type unknown, 3.0 MiB"),
-        (linked(mime_type="text/plain"), "`a`: link, text/plain, size unknown"),
-        (image(), "`image`: image/png, 3 B"),
-        (image("?", uri="x:/plot.png"), "`plot.png`: image/png, size unknown"),
-        (AudioContentBlock(type="audio", data="AAEC", mime_type="audio/wav"), "`audio`: audio/wav, 3 B"),
+        (
+            ResourceContentBlock(type="resource_link", name="a", uri="x:a", mime_type="text/plain"),
+            "`a`: link, text/plain, size unknown",
+        ),
+        (image("AAEC"), "`image`: image/png, 3 B"),
+        (image("?"), "`image`: image/png, size unknown"),
     ],
 )
 async def test_context_command_describes_attachments(patient: Patient, block: Any, description: str) -> None:
-    """The answer has names, kinds, sizes and first lines."""
+    """The answer has names, kinds, sizes and first lines; the transcripts have other kinds."""
     assert description in await patient.hear("/context", block)
 
 
 WRONG = {
     "/say": "TEXT is missing.",
-    "/think": "TEXT is missing.",
     "/plan": "N is missing.",
     "/plan three": "N must be a whole number, not `three`.",
-    "/plan 51": "N must be from 1 to 50, not 51.",
     "/slow 3": "MS is missing.",
     "/slow 0 1": "N must be from 1 to 100000, not 0.",
     "/flood x": "N must be a whole number, not `x`.",
     "/big 1.5": "KIB must be a whole number, not `1.5`.",
     "/tool": "KIND is missing: ",
-    "/tool hammer": "KIND must be one of ",
     "/tool read twice": "KIND can be followed by `failed` or nothing, not by `twice`.",
     "/ask hammer": "KIND must be one of ",
     "/read": "PATH is missing.",
@@ -108,7 +94,6 @@ WRONG = {
     "/config": "ID is missing.",
     "/config pace": "VALUE is missing.",
     "/config pace never": "`pace` has no value `never`; it can be `instant`, `natural`.",
-    "/title": "TEXT is missing.",
     "/stop cancelled": "REASON must be one of ",
     "/fail 7": "CODE must be from -32999 to -1, not 7.",
     "/noise loud": "`/noise` can be followed by `all` or nothing, not by `loud`.",

@@ -124,14 +124,12 @@ def test_entry_point_outside_its_package_is_rejected(site: Site, tmp_path: Path)
 
 
 def test_tools_are_limited_and_same_names_need_the_package_name(site: Site) -> None:
-    """An agent gets at most a hundred tools of a package."""
-    many = [f"f{number}" for number in range(1_000)]
+    """At most a hundred tools of a package are listed."""
+    many = [f"f{number}" for number in range(101)]
     install(site, "many", source="\n".join(f'def {name}(): "Doc."' for name in many), tools=many)
-    install(site, "few", tools=["shout"], source=SOURCE)
-    install(site, "other", tools=["shout"], source=SOURCE)
-    for package in ("many", "few", "other"):
-        site.trust(package)
-    assert len(site.offered()) == 102
+    for package in ("few", "other"):
+        install(site, package, tools=["shout"])
+    assert len(site.skills()) == 102
     with pytest.raises(UsageError, match="2 skills are called 'shout'"):
         site.show("shout")
     assert site.show("few/shout").startswith("few/shout 1.0, a tool")

@@ -32,6 +32,17 @@ def test_skill_is_off_until_its_package_is_trusted(site: Site) -> None:
     tools.loop.stop()
 
 
+def test_agent_lists_skills_and_reads_one(tools: Tools) -> None:
+    """The skill of agentnb is always listed, not as text; a file outside a skill is refused."""
+    listed = tools.text("read_skill")
+    assert "jupyter-agentnb/agentnb (jupyter-agentnb" in listed
+    assert "Look before you run" not in listed
+    assert "Look before you run" in tools.text("read_skill", skill="jupyter-agentnb/agentnb")
+    assert tools.call("read_skill", skill="jupyter-agentnb/agentnb", file="../agentnb/../../../command.py")["isError"]
+    assert tools.call("read_skill", skill="nope")["isError"]
+    assert {request.kind for request in tools.requests} == {"read"}
+
+
 def test_trust_applies_to_one_version_and_text_of_a_skill(site: Site) -> None:
     folder = site.install("frames", "fit")
     site.trust("frames")
