@@ -121,8 +121,9 @@ def test_comparison_runs_no_code_of_user_classes(
     assert [each for each in caplog.records if each.exc_info] == []
 
 
-def test_table_changed_by_another_thread_causes_no_error() -> None:
-    table = pd.DataFrame({"a": RANDOM.random(20_000), "b": range(20_000)})
+def test_table_changed_by_another_thread_causes_no_error(run: Run, names: dict[str, Any]) -> None:
+    """Neither in a turn, which copies it, nor in a comparison."""
+    names["table"] = table = pd.DataFrame({"a": RANDOM.random(20_000), "b": range(20_000)})
     before = table.copy(deep=True)
     over = threading.Event()
 
@@ -137,6 +138,7 @@ def test_table_changed_by_another_thread_causes_no_error() -> None:
     thread = threading.Thread(target=write)
     thread.start()
     try:
+        assert [run("table['a'] = 0").state for _ in range(5)] == ["complete"] * 5
         for _ in range(20):
             assert isinstance(agentnb.compare({"table": before}, {"table": table}), agentnb.DataChecks)
     finally:

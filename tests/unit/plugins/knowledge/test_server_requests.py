@@ -151,10 +151,3 @@ def test_denied_part_of_a_renaming_is_not_changed(talk: Talk, page: NotebookPage
     assert page.texts() == {"a": "from model import train\nx=train( 1 )"}
     assert (work / "model.py").read_text() == "def fit(x): return x\n"
     assert turn.text.strip() == "false"
-
-
-def test_unknown_code_action_is_reported_to_the_agent(tools: Tools, page: NotebookPage) -> None:
-    """The only permission request is for reading."""
-    answer = tools.text("change_code", change="action", action="nothing", cell="a")
-    assert "language server" in answer or "There is no code action 'nothing' here" in answer
-    assert {request.kind for request in tools.requests} == {"read"}

@@ -45,6 +45,7 @@ def outputs(models: Models, *commands: Typed) -> list[tuple[int, str]]:
     cases: list[Any] = []
     for words, variables, config in commands:
         environ = {"AGENTNB_CONFIG_DIR": config, "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
+        environ["OPENAI_API_KEY"] = "sk-of-openai"
         for name, value in variables.items():
             kind, _, path = value.partition("/")
             if kind in models.ports:
@@ -67,12 +68,13 @@ GOOD = {
 
 
 def test_check_reports_the_abilities_of_the_model(models: Models) -> None:
-    """Its answers identify each kind of server; found by its port, it needs no setting."""
+    """Its answers identify each kind of server; found by its port, it needs no setting and gets no other key."""
     results = outputs(models, *(Typed(variables={"PORTS": kind}) for kind in GOOD))
     for kind, (code, text) in zip(GOOD, results, strict=True):
         assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in text] == []
         assert code == 0
         assert "nomic-embed-text" not in text
+    assert {each["key"] for each in models.seen("Answer with the word") if each["kind"] in GOOD} == {""}
 
 
 BAD = {
@@ -133,7 +135,6 @@ def test_settings_prefer_command_line_over_variables_over_file(models: Models, t
 
 
 def test_port_set_for_ollama_is_tried_first(models: Models) -> None:
-    """A key for another service is not sent to a local server."""
     ((_, output),) = outputs(models, Typed(variables={"PORTS": "", "OLLAMA_HOST": "0.0.0.0:1"}))
     assert "Checked these ports on this machine: 1, 11434, 1234, 8000, 8080." in output
 
