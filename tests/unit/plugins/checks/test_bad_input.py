@@ -97,9 +97,9 @@ def array_of(columns: dict[Any, Any]) -> Any:
 class Lying(Hostile):
     """Claims to equal everything and to be a data frame."""
 
-    __class__ = pd.DataFrame  # type: ignore[assignment]
+    __class__ = pd.DataFrame
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> bool:  # type: ignore[override]
         return True
 
     __hash__ = None  # type: ignore[assignment]

@@ -120,8 +120,6 @@ class Patient:
         return ReadTextFileResponse(content="".join(lines[start : start + limit if limit else None]))
 
     async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> WriteTextFileResponse:
-        if "locked" in path:
-            raise acp.RequestError(-32000, "Permission denied")
         self.files[path] = content
         return WriteTextFileResponse()
 

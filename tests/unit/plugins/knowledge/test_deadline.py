@@ -89,6 +89,6 @@ def test_hanging_language_server_is_ended_and_jedi_answers(tmp_path: Path, how: 
     """It is ended at its time limit."""
     program = ServerProgram(name="odd", command=(sys.executable, str(AGENTS / "language_server.py"), how))
     cells = [CodeCell(cell_id="a", source=f"x('{'x' * 1_000_000}'")]
-    code_service = CodeService(tmp_path, cells=lambda: cells, seconds=1, language_server=lambda: program)
+    code_service = CodeService(tmp_path, cells=lambda: cells, seconds=0.4, language_server=lambda: program)
     assert [each.message for each in code_service.diagnostics()] == ["'(' was never closed"]
     assert code_service.failure == "odd did not answer in time and was stopped."
