@@ -158,7 +158,6 @@ THOROUGH = (
     "unit/plugins/evaluate/test_examples.py::test_examples_accept_right_and_reject_wrong_solutions",
     "unit/plugins/evaluate/test_notebooks.py::test_kernel_tools_work_in_a_kernel_that_cannot_see_the_check",
     "unit/plugins/knowledge/test_hostile_code.py::test_large_module_and_thousands_of_cells_are_analysed",
-    "unit/plugins/knowledge/test_package_tools.py::test_tools_are_limited_and_same_names_need_the_package_name",
     "unit/plugins/map/test_bad_input.py::test_memory_does_not_grow",
     "unit/plugins/map/test_bad_input.py::test_batch_accepts_and_returns_rows_of_10_megabytes",
     "unit/plugins/map/test_cluster_workers.py::test_next_worker_removes_settings_of_a_killed_worker",

@@ -3,7 +3,7 @@
 ``say``: a text that the agent writes. ``update``: a session update. ``ask``: a permission request for a tool call.
 ``start``: a tool and its arguments, called over MCP. ``end``: waits for the answers of the last so many calls.
 ``write``: a file and its text, written without asking. ``fail``: refuses the prompt, with this reason. With an
-argument the steps are in that file.
+argument the steps are in that file. Any other prompt it repeats.
 """
 
 import json
@@ -47,6 +47,9 @@ OPTIONS = [
 def prompt(message):
     begun = []
     steps = Path(sys.argv[1]).read_text(encoding="utf-8") if sys.argv[1:] else message["params"]["prompt"][0]["text"]
+    if not steps.startswith("["):
+        wire.say(steps)
+        return wire.answer(message, {"stopReason": "end_turn"})
     for step in json.loads(steps):
         match step:
             case {"update": update}:

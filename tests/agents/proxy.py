@@ -12,6 +12,13 @@ import wire
 
 BEHAVIOUR, FORM = [*sys.argv[1:], *("plain", "new")[len(sys.argv) - 1 :]]
 INITIALIZE = {"new": "proxy/initialize", "sdk": "_proxy/initialize", "old": "initialize"}[FORM]
+OWN_SERVER = {
+    "serves_tools": {"type": "acp", "id": "clock-1", "serverId": "clock-1"},
+    "serves_tools_by_id": {"type": "acp", "id": "clock-1"},
+    "serves_tools_by_server_id": {"type": "acp", "serverId": "clock-1"},
+    "serves_tools_by_url": {"type": "http", "url": "acp:clock-1", "headers": []},
+}
+"""The forms in which it can declare its MCP server: of the text and the schema, of each alone, of the older draft."""
 numbers = iter(range(1000, 10_000_000))
 waiting = {}
 kept = []
@@ -118,8 +125,8 @@ def from_client(message):
         return
     if method == "session/prompt":
         message = changed_prompt(message)
-    elif method == "session/new" and BEHAVIOUR == "serves_tools":
-        own = {"type": "acp", "name": "clock", "id": "clock-1", "serverId": "clock-1"}
+    elif method == "session/new" and BEHAVIOUR in OWN_SERVER:
+        own = {"name": "clock", **OWN_SERVER[BEHAVIOUR]}
         params = {**message["params"], "mcpServers": [*message["params"]["mcpServers"], own]}
         message = {**message, "params": params}
     if "id" in message:
@@ -138,7 +145,7 @@ def from_successor(message):
     dies(inner["method"])
     if BEHAVIOUR == "slow":
         works()
-    if BEHAVIOUR == "serves_tools" and inner["method"].startswith("mcp/") and "id" in message:
+    if BEHAVIOUR in OWN_SERVER and inner["method"].startswith(("mcp/", "_mcp/")) and "id" in message:
         serve(message, inner)
     elif "id" in message:
         send(inner, lambda answer: reply({"method": "", "id": message["id"]}, answer))
@@ -149,7 +156,7 @@ def from_successor(message):
 def serve(message, inner):
     """Answers as an MCP server with one tool."""
     params = inner["params"]
-    if inner["method"] == "mcp/connect":
+    if inner["method"].endswith("mcp/connect"):
         wire.answer(message, {"connectionId": "c1"})
     elif params.get("method") == "tools/call":
         text = f"{params['params']['name']} {params['params'].get('arguments')}"

@@ -154,6 +154,31 @@ def test_file_changed_during_a_permission_request_asks_again(works: Works, works
     assert (len(saves.requests), path.read_text(), names(workspace)) == (5, "my words 4", ["a.txt"])
 
 
+class Relinks(Answer):
+    """Leads *link* to *target* while the request is open."""
+
+    def __init__(self, link: Path, target: Path) -> None:
+        super().__init__("allow")
+        self.link, self.target = link, target
+
+    def __call__(self, request: PermissionRequest) -> str:
+        self.link.unlink()
+        self.link.symlink_to(self.target)
+        return super().__call__(request)
+
+
+def test_link_moved_during_a_permission_request_is_not_followed(works: Works, workspace: Path) -> None:
+    """The user approved another file."""
+    link, seen, other = (workspace / name for name in ("link", "seen", "other"))
+    for path in (seen, other):
+        path.write_text("old")
+    link.symlink_to(seen)
+    works.session.permissions = Relinks(link, other)
+    (answer,) = works.answers(write(link, "new"))
+    assert f"{link} no longer leads to the same file" in answer["message"]
+    assert (seen.read_text(), other.read_text()) == ("old", "old")
+
+
 def preview(works: Works, path: Path, content: str) -> tuple[str, str | None, str]:
     """Returns the card's text and both sides of its diff, as they stay on the tool call."""
     works.session.permissions = allow = Answer("allow")

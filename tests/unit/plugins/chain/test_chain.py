@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from agentnb.acp.agent import Agent
-from agentnb.acp.opening import OpenRequest
 from agentnb.components import Component, Tool
-from agentnb.errors import AgentDied, AgentNotFound, AgentStartFailed
-from agentnb.plugins.chain.conductor.running_chain import ChainProcess
-from agentnb.rpc_message import RpcError
-from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
+from tests.unit.acp.recording_listener import scripted
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.plugins.chain.conducted import SESSION, Client, conducted, proxy
-
-
-class Polite(Component):
-    """Changes messages in both directions."""
-
-    async def on_prompt(self, session_id: str, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [*prompt, {"type": "text", "text": " please"}]
-
-    def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
-        return {**update, "content": {"type": "text", "text": f"<{update['content']['text']}>"}}
+from tests.unit.plugins.chain.conducted import SESSION, Named, Polite, Refused, conducted, proxy
 
 
 async def test_messages_pass_all_component_forms_in_order() -> None:
@@ -43,14 +26,9 @@ async def test_messages_pass_all_component_forms_in_order() -> None:
 
 async def test_initialize_answer_offers_mcp_over_acp() -> None:
     """The agent's answer comes through; the conductor adds what it bridges, a component may add more."""
-
-    class Named(Component):
-        async def on_initialize(self, answer: dict[str, Any]) -> dict[str, Any]:
-            return {**answer, "agentInfo": {**answer["agentInfo"], "title": "With components"}}
-
     async with conducted(Named(), proxy(), ready=False) as client:
         answer = await client.initialize()
-    assert answer["agentInfo"]["title"] == "With components"
+    assert answer["agentInfo"]["title"] == "OpenCode"
     assert answer["agentCapabilities"] == {"promptCapabilities": {"image": True}, "mcpCapabilities": {"acp": True}}
 
 
@@ -69,9 +47,9 @@ async def test_request_fails_when_a_component_does_not_answer(behaviour: str, fa
     start = 0.2 if behaviour == "drops_initialize" else PATIENCE
     odd = proxy(behaviour, name="odd")
     async with conducted(odd, ready=False, patience=0.2, start_patience=start) as client:
-        with pytest.raises(RpcError) as failure:
-            await _talk(client)
-    assert failure.value.message == f"The component 'odd' {fault}"
+        with pytest.raises(Refused) as failure:
+            await client.talk()
+    assert str(failure.value) == f"The component 'odd' {fault}"
 
 
 @pytest.mark.parametrize(("behaviour", "strays"), [("twice", 2), ("ids_as_text", 0), ("rubbish", 4), ("floods", 0)])
@@ -96,42 +74,13 @@ async def test_answers_out_of_order_reach_their_requests() -> None:
 async def test_component_that_dies_is_named_and_ends_the_chain(point: str) -> None:
     """At any point of the protocol: the failure has the component's name, exit code and last output."""
     async with conducted(proxy(), proxy(f"dies_at_{point}", name="odd"), ready=False) as client:
-        work = asyncio.ensure_future(_talk(client))
+        work = asyncio.ensure_future(client.talk())
         failure = await asyncio.wait_for(client.failed, PATIENCE)
         assert failure.name == "the component 'odd'"
         message = "The component 'odd' stopped unexpectedly (exit code 9). Last output:\nout of patience"
         assert failure.message == message
         assert len(failure.unanswered) == 1 or point == "start"  # it may exit before the first request
         work.cancel()
-
-
-async def _talk(client: Client) -> None:
-    await client.initialize()
-    await client.open()
-    await client.prompt()
-
-
-async def test_turn_or_start_fails_with_the_name_of_a_dead_component(tmp_path: Path) -> None:
-    """As at an agent's own death: the turn fails and the listener hears it, or the start fails."""
-    spawn = partial(ChainProcess.spawn, components=[proxy("dies_at_session/prompt", name="odd")])
-    agent = await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
-    listener = RecordingListener()
-    opened = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
-    with pytest.raises(AgentDied, match=r"The component 'odd' stopped unexpectedly \(exit code 9\)"):
-        await Talk(agent, opened.session_id, listener).prompt()
-    await asyncio.wait_for(listener.gone.wait(), PATIENCE)
-    await agent.stop(patience=0.5)
-    spawn = partial(ChainProcess.spawn, components=[proxy("dies_at_initialize", name="odd")])
-    with pytest.raises(AgentStartFailed, match="The component 'odd' stopped unexpectedly"):
-        await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
-
-
-async def test_component_that_is_not_installed_is_named(tmp_path: Path) -> None:
-    """No process of the chain is left running."""
-    absent = type(proxy())(name="absent", title="absent", command=("no-such-proxy",))
-    spawn = partial(ChainProcess.spawn, components=[proxy(), absent])
-    with pytest.raises(AgentNotFound, match=r"The component 'absent' cannot be started.*'no-such-proxy'"):
-        await Agent.launch(scripted("echo"), cwd=tmp_path, spawn=spawn)
 
 
 async def test_cancel_passes_through_the_chain() -> None:
@@ -184,12 +133,12 @@ async def test_component_with_a_failing_method_is_named(hook: str) -> None:
     broken = type("Broken", (Component,), {hook: fail if hook in {"on_update", "on_message"} else fail_later})
     async with conducted(broken(), ready=False) as client:
         if hook in {"on_update", "on_message"}:
-            await _talk(client)
+            await client.talk()
             assert client.text == "hi"
             assert client.strays["the component 'broken'"] >= 1
         else:
-            with pytest.raises(RpcError, match=f"The component 'broken' failed in {hook}: ValueError: no luck"):
-                await _talk(client)
+            with pytest.raises(Refused, match=f"The component 'broken' failed in {hook}: ValueError: no luck"):
+                await client.talk()
 
 
 async def test_request_fails_when_a_component_takes_too_long() -> None:
@@ -202,7 +151,7 @@ async def test_request_fails_when_a_component_takes_too_long() -> None:
             return prompt
 
     async with conducted(Stuck(), patience=0.2) as client:
-        with pytest.raises(RpcError, match=r"The component 'stuck' did not answer session/prompt within 0.2 s\."):
+        with pytest.raises(Refused, match=r"The component 'stuck' did not answer session/prompt within 0.2 s\."):
             await client.prompt("stuck")
         assert await client.prompt("free") == {"stopReason": "end_turn"}
 
@@ -218,14 +167,17 @@ class Talks(Component):
     tools = (TALKS,)
 
 
-@pytest.mark.parametrize("component", [Talks(), proxy("serves_tools")])
-async def test_component_tools_reach_an_agent_over_stdio(component: Any) -> None:
-    """The agent gets a program on stdio, whose requests go up the chain, also through another component."""
+@pytest.mark.parametrize("form", ["python", "", "_by_id", "_by_server_id", "_by_url"])
+async def test_component_tools_reach_an_agent_over_stdio(form: str) -> None:
+    """The agent gets a program on stdio, whose requests go up the chain, also through another component.
+
+    A component declares its server in the form of the text, the schema, both, or the older draft.
+    """
+    component = Talks() if form == "python" else proxy(f"serves_tools{form}")
+    name, said = ("talks talk", "said hi") if form == "python" else ("clock now", "now {'word': 'hi'}")
     async with conducted(component, proxy(), agent="starts_mcp") as client:
-        name, tool = ("talks", "talk") if isinstance(component, Talks) else ("clock", "now")
-        await client.prompt(f'{name} {tool} {{"word": "hi"}}')
-        content = json.loads(client.text)["content"]
-        assert content == [{"type": "text", "text": "said hi" if name == "talks" else "now {'word': 'hi'}"}]
+        await client.prompt(f'{name} {{"word": "hi"}}')
+        assert json.loads(client.text)["content"] == [{"type": "text", "text": said}]
 
 
 async def test_component_tools_reach_an_agent_over_http() -> None:

@@ -6,50 +6,20 @@ import asyncio
 import json
 import subprocess
 import sys
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.acp.agent import Agent
-from agentnb.acp.opening import OpenRequest
-from agentnb.agent import AgentSpec
-from agentnb.components import Component
-from agentnb.errors import AgentDied
-from agentnb.plugins.chain.conductor.running_chain import ChainProcess
+from agentnb import Session
 from tests.conftest import ROOT
 from tests.thorough import examples
-from tests.unit.acp.recording_listener import RecordingListener, Talk, scripted
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.plugins.chain.conducted import PROXY, SESSION, conducted, proxy
+from tests.unit.plugins.chain.conducted import PROXY, PYTHON, SESSION, Looks, conducted, inner_conductor, proxy
 
-PYTHON = f"{sys.executable} -S"
-
-
-class Looks(Component):
-    """Reads each update and changes nothing."""
-
-    def on_update(self, session_id: str, update: dict[str, Any]) -> dict[str, Any] | None:
-        return update
-
-
-CONDUCTOR = AgentSpec(
-    name="conductor",
-    title="conductor",
-    command=(
-        sys.executable,
-        "-m",
-        "agentnb.plugins.chain.conductor",
-        "proxy",
-        f"{PYTHON} {PROXY} late new",
-        f"{PYTHON} {PROXY}",
-    ),
-    env={"PYTHONPATH": str(ROOT)},
-)
-COMPONENTS: dict[str, Component | AgentSpec] = {
+COMPONENTS: dict[str, Any] = {
     "late": proxy("late", name="late"),
     "slow": proxy("slow", "sdk", name="slow"),
     "plain": proxy("plain", "old"),
@@ -61,7 +31,7 @@ def words(count: int) -> str:
     return "".join(f"{number} " for number in range(count))
 
 
-async def _arrives(components: list[Component | AgentSpec], count: int, *, is_answered: bool) -> None:
+async def _arrives(components: list[Any], count: int, *, is_answered: bool) -> None:
     async with conducted(*components, agent="says_and_leaves") as client:
         turn = asyncio.ensure_future(client.prompt(f"{count}{' answered' * is_answered}"))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
@@ -91,45 +61,35 @@ async def test_output_larger_than_the_pipes_arrives() -> None:
 
 async def test_inner_conductor_passes_on_the_last_messages() -> None:
     """Its own components end in the same order as the outer one's: from the agent to the client."""
-    await _arrives([CONDUCTOR], 200, is_answered=True)
+    inner = inner_conductor(f"{PYTHON} {PROXY} late new", f"{PYTHON} {PROXY}")
+    await _arrives([inner], 200, is_answered=True)
 
 
-async def test_last_messages_of_a_dying_component_arrive() -> None:
-    """The failure follows it."""
-    async with conducted(proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")) as client:
-        turn = asyncio.ensure_future(client.prompt("last words"))
-        failure = await asyncio.wait_for(client.failed, PATIENCE)
-        assert (failure.name, client.text) == ("the component 'odd'", "last words")
-        turn.cancel()
+DYING: dict[str, tuple[list[Any], str, str]] = {
+    "a component dies": ([proxy("late"), proxy("dies_at_answer_to_prompt", name="odd")], "echo", "the component 'odd'"),
+    "a component never ends": ([proxy("stays")], "says_and_leaves", "says_and_leaves"),
+    "a component answers for the agent": ([proxy("refuses_at_the_end")], "says_and_leaves", "says_and_leaves"),
+}
 
 
-async def test_failure_arrives_when_a_component_never_ends() -> None:
-    """It ignores the end of its stdin; the messages that it had passed on arrive."""
-    async with conducted(proxy("stays"), agent="says_and_leaves") as client:
+@pytest.mark.parametrize("case", DYING)
+async def test_last_messages_arrive_before_the_failure(case: str) -> None:
+    """The failure names who died, and nobody else answers the open request."""
+    components, agent, name = DYING[case]
+    async with conducted(*components, agent=agent) as client:
         turn = asyncio.ensure_future(client.prompt("3"))
         failure = await asyncio.wait_for(client.failed, PATIENCE)
-        assert (failure.name, client.text) == ("says_and_leaves", words(3))
+        said = "3" if agent == "echo" else words(3)
+        assert (failure.name, client.text, len(failure.unanswered), turn.done()) == (name, said, 1, False)
         turn.cancel()
 
 
-async def test_component_cannot_answer_for_an_agent_that_died() -> None:
-    """The client hears that the agent died, not the component's own error about it."""
-    async with conducted(proxy("refuses_at_the_end"), agent="says_and_leaves") as client:
-        turn = asyncio.ensure_future(client.prompt("3"))
-        failure = await asyncio.wait_for(client.failed, PATIENCE)
-        assert (client.text, len(failure.unanswered), turn.done()) == (words(3), 1, False)
-        turn.cancel()
-
-
-async def test_turn_has_all_its_text_when_the_agent_dies(tmp_path: Path) -> None:
+def test_turn_has_all_its_text_when_the_agent_dies(start: Callable[..., Session]) -> None:
     """The text arrives before the failure."""
-    spawn = partial(ChainProcess.spawn, components=[Looks(), proxy("late")])
-    agent = await Agent.launch(scripted("says_and_leaves"), cwd=tmp_path, spawn=spawn)
-    listener = RecordingListener()
-    opened = await agent.open_session(OpenRequest(cwd=str(tmp_path)), listener)
-    with pytest.raises(AgentDied, match=r"stopped unexpectedly \(exit code 7\)"):
-        await Talk(agent, opened.session_id, listener).prompt("300")
-    assert listener.text == words(300)
+    session = start("says_and_leaves", components=[Looks, f"{PYTHON} {PROXY} late"])
+    turn = session.prompt("300").wait(PATIENCE, check=False)
+    assert turn.text == words(300)
+    assert "stopped unexpectedly (exit code 7)" in str(turn.error)
 
 
 @pytest.mark.parametrize("components", [[], ["plain"], ["slow new", "slow old"]])

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentnb.rpc_message import RpcError
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.plugins.chain.conducted import SESSION, Client, conducted, proxy
+from tests.unit.plugins.chain.conducted import SESSION, Client, Refused, conducted, proxy
 
 HARMLESS = ("plain", "twice", "ids_as_text", "rubbish", "floods", "shouts")
 HARMFUL = (
@@ -39,28 +38,22 @@ async def _outcome(chain: list[tuple[str, str]]) -> str:
     async with conducted(*components, ready=False, patience=0.5 if waits else PATIENCE) as client:
         try:
             return str(await asyncio.wait_for(_talk(client), PATIENCE))
-        except RpcError as failure:
-            return failure.message
+        except Refused as failure:
+            return str(failure)
 
 
 async def _talk(client: Client) -> str:
     ended = asyncio.Event()
-    work = asyncio.ensure_future(_turn(client))
+    work = asyncio.ensure_future(client.talk())
     work.add_done_callback(lambda _: ended.set())
     client.failed.add_done_callback(lambda _: ended.set())
     await ended.wait()
     if client.failed.done():
         work.cancel()
-        with contextlib.suppress(asyncio.CancelledError, RpcError):
+        with contextlib.suppress(asyncio.CancelledError, Refused):
             await work
         return client.failed.result().message
     return await work
-
-
-async def _turn(client: Client) -> str:
-    await client.initialize()
-    await client.open()
-    return str((await client.prompt("hi"))["stopReason"])
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.conftest import ROOT
-from tests.unit.plugins.chain.conducted import PROXY, SESSION
+from tests.unit.plugins.chain.conducted import PROXY, PYTHON, SESSION
 
-PYTHON = f"{sys.executable} -S"
 ECHO = f"{PYTHON} {ROOT / 'tests/agents/echo.py'}"
 
 

@@ -1,4 +1,7 @@
-"""Recorded conversations go through a chain of three components and come out unchanged."""
+"""Recorded conversations go through a chain of three components and come out unchanged.
+
+The inside: components in Python, and each message to the byte.
+"""
 
 from __future__ import annotations
 

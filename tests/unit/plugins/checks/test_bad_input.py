@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -15,19 +15,10 @@ import polars as pl
 import pytest
 
 import agentnb
-from agentnb.kernel.variables.keeper import Keeper
-from agentnb.kernel.variables.references import LIMIT
-from agentnb.plugins.checks.steps import TurnTables
-from tests.unit.api.conftest import PATIENCE
+from tests.unit.api.conftest import KernelSettings
+from tests.unit.plugins.checks.conftest import Run
 
 ROWS = 300
-
-
-def kept(variables: dict[str, Any]) -> Callable[[Any], Any]:
-    """Returns the variables' current state, as undo keeps it."""
-    return Keeper(variables, LIMIT).keep(variables).as_it_was
-
-
 RANDOM = np.random.default_rng(1)
 TABLES: dict[str, Callable[[], Any]] = {
     "empty": pd.DataFrame,
@@ -82,14 +73,17 @@ def test_unusual_table_is_compared_or_skipped_without_errors(
 
 
 class Hostile:
-    """Fails when any of its methods is called."""
+    """Notes each call of its methods, which may hang or fail."""
 
-    def _fail(self, *_: object) -> NoReturn:
+    calls: ClassVar[list[str]] = []
+
+    def _note(self, *_: object) -> NoReturn:
+        self.calls.append("called")
         raise AssertionError("the user's own code ran")
 
-    __eq__ = __ne__ = __lt__ = __bool__ = __len__ = __iter__ = __float__ = __repr__ = __str__ = _fail
-    __hash__ = _fail
-    __copy__ = __deepcopy__ = __reduce__ = __array__ = _fail
+    __eq__ = __ne__ = __lt__ = __bool__ = __len__ = __iter__ = __float__ = __repr__ = __str__ = _note
+    __hash__ = _note
+    __copy__ = __deepcopy__ = __reduce__ = __array__ = _note
 
 
 def array_of(columns: dict[Any, Any]) -> Any:
@@ -100,22 +94,37 @@ def array_of(columns: dict[Any, Any]) -> Any:
     return made
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pd.Series, array_of])
-def test_comparison_runs_no_code_of_user_classes(make: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG", "agentnb.checks")
-    values = [Hostile() for _ in range(50)]
-    columns: dict[Any, Any] = {"a": values} if make is not pd.Series else dict(enumerate(values))
-    before = make(columns)
-    tables = TurnTables()
-    variables = {"x": before, "y": Hostile()}
-    tables.begin(variables, kept(variables))
-    after = before[:40] if make is not pd.DataFrame else before.assign(b=1)
-    assert tables.end({"x": after, "y": Hostile()}, ["x", "y"]) == ()
-    assert caplog.records == []
+class Lying(Hostile):
+    """Claims to equal everything and to be a data frame."""
+
+    __class__ = pd.DataFrame
+
+    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-def test_table_changed_by_another_thread_causes_no_error() -> None:
-    table = pd.DataFrame({"a": RANDOM.random(20_000), "b": range(20_000)})
+def test_comparison_runs_no_code_of_user_classes(
+    run: Run, names: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor are objects that claim to be tables taken for some."""
+    caplog.set_level("DEBUG", "agentnb")
+    odd = array_of({"a": [Lying(), *(Hostile() for _ in range(50))]})
+    names |= {"frame": pd.DataFrame({"a": odd}), "series": pd.Series(dict(enumerate(odd))), "array": odd}
+    names |= {"lying": Lying(), "hostile": Hostile(), "Lying": Lying, "Hostile": Hostile}
+    changes = ["frame = frame.assign(b=1)", "series = series[:40]", "array = array[:40]"]
+    turn = run("\n".join([*changes, "lying = Lying()", "hostile = Hostile()"]))
+    assert turn.text.strip() == "true"
+    assert turn.data_checks == ()
+    assert Hostile.calls == []
+    assert [each for each in caplog.records if each.exc_info] == []
+
+
+def test_table_changed_by_another_thread_causes_no_error(run: Run, names: dict[str, Any]) -> None:
+    """Neither in a turn, which copies it, nor in a comparison."""
+    names["table"] = table = pd.DataFrame({"a": RANDOM.random(20_000), "b": range(20_000)})
+    before = table.copy(deep=True)
     over = threading.Event()
 
     def write() -> None:
@@ -129,69 +138,24 @@ def test_table_changed_by_another_thread_causes_no_error() -> None:
     thread = threading.Thread(target=write)
     thread.start()
     try:
+        assert [run("table['a'] = 0").state for _ in range(5)] == ["complete"] * 5
         for _ in range(20):
-            tables = TurnTables()
-            with contextlib.suppress(KeyError, RuntimeError):  # the copy may fail; the kernel then runs without checks
-                tables.begin({"table": table}, kept({"table": table}))
-            assert isinstance(tables.end({"table": table}, ["table"]), tuple)
+            assert isinstance(agentnb.compare({"table": before}, {"table": table}), agentnb.DataChecks)
     finally:
         over.set()
         thread.join()
 
 
-class Lying:
-    """Claims to equal everything and to be a data frame."""
-
-    __class__ = pd.DataFrame
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __copy__(self) -> Lying:
-        raise AssertionError("the user's own code ran")
-
-    __deepcopy__ = __reduce__ = __copy__  # type: ignore[assignment]
-
-
-class Hanging:
-    def _wait(self, *_: object) -> Any:
-        threading.Event().wait(PATIENCE)
-        raise AssertionError("the user's own code ran")
-
-    __eq__ = __ne__ = __bool__ = __len__ = __iter__ = __float__ = __repr__ = __str__ = _wait
-    __hash__ = _wait
-    __copy__ = __deepcopy__ = __reduce__ = __array__ = _wait
-
-
-def test_lying_and_hanging_objects_are_not_taken_for_tables() -> None:
-    made = array_of({"a": [Hanging(), Lying(), 1]})
-    variables = {"lying": Lying(), "hanging": Hanging(), "column": pd.DataFrame({"a": made}), "array": made}
-    tables = TurnTables()
-    tables.begin(variables, kept(variables))
-    after = {**variables, "column": variables["column"].assign(b=2), "array": made[:2], "lying": Lying()}
-    assert tables.end(after, ["lying", "column", "array"]) == ()
-
-
-def test_changed_table_is_found_among_thousands_of_variables() -> None:
-    variables: dict[str, Any] = {f"name_{number}": [number] for number in range(10_000)}
-    variables |= {f"table_{number}": pd.DataFrame({"a": [number]}) for number in range(300)}
-    variables["prices"] = pd.DataFrame({"price": RANDOM.random(500) * 9 + 1})
-    tables = TurnTables()
-    tables.begin(variables, kept({"prices": variables["prices"]}))
-    variables["prices"]["price"] *= 100
-    assert [each.text for each in tables.end(variables, ["prices"])] == ["values of `price` are 100× larger"]
-    assert len(tables.end(variables, [])) == 1
+def test_changed_table_is_found_among_thousands_of_variables(run: Run, names: dict[str, Any]) -> None:
+    names |= {f"name_{number}": [number] for number in range(10_000)}
+    names |= {f"table_{number}": pd.DataFrame({"a": [number]}) for number in range(300)}
+    names["prices"] = pd.DataFrame({"price": RANDOM.random(500) * 9 + 1})
+    assert str(run("prices['price'] *= 100").data_checks) == "`prices`: values of `price` are 100× larger"
 
 
 def numbered(rows: int = 500) -> Any:
     """Row numbers and random values."""
     return np.column_stack([np.arange(rows), RANDOM.random(rows) + 1.0])
-
-
-def larger(table: Any) -> None:
-    table[:, 1] *= 100
 
 
 def memory_map() -> Any:
@@ -202,57 +166,40 @@ def memory_map() -> Any:
     return made
 
 
-IN_PLACE: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
-    "frame": (lambda: pd.DataFrame({"v": RANDOM.random(500) + 1}), lambda t: t.__setitem__("v", t["v"] * 100)),
-    "series": (lambda: pd.Series(RANDOM.random(500) + 1), lambda t: t.__setitem__(slice(None), t * 100)),
-    "polars": (
+IN_PLACE: dict[str, tuple[Callable[[], Any], str]] = {
+    "frame": (lambda: pd.DataFrame({"v": RANDOM.random(500) + 1}), "frame['v'] = frame['v'] * 100"),
+    "series": (lambda: pd.Series(RANDOM.random(500) + 1), "series[:] = series * 100"),
+    "of_polars": (
         lambda: pl.DataFrame({"k": range(500), "v": RANDOM.random(500) + 1}),
-        lambda t: t.replace_column(1, t["v"] * 100),
+        "of_polars.replace_column(1, of_polars['v'] * 100)",
     ),
-    "array": (lambda: numbered().copy(), larger),
-    "view": (lambda: numbered(1_000)[300:800], larger),
-    "view of a view": (lambda: numbered(4_000)[8:3_008][::-2][100:600], larger),
-    "view of columns": (lambda: np.asfortranarray(numbered().repeat(3, axis=1))[:, ::3], larger),
-    "masked": (lambda: np.ma.masked_less(numbered(), 1.1), larger),
+    "array": (lambda: numbered().copy(), "array[:, 1] *= 100"),
+    "view": (lambda: numbered(1_000)[300:800], "view[:, 1] *= 100"),
+    "view_of_a_view": (lambda: numbered(4_000)[8:3_008][::-2][100:600], "view_of_a_view[:, 1] *= 100"),
+    "view_of_columns": (
+        lambda: np.asfortranarray(numbered().repeat(3, axis=1))[:, ::3],
+        "view_of_columns[:, 1] *= 100",
+    ),
+    "masked": (lambda: np.ma.masked_less(numbered(), 1.1), "masked[:, 1] *= 100"),
     "structured": (
         lambda: np.array([*zip(range(500), RANDOM.random(500) + 1.0, strict=True)], dtype=[("a", "i8"), ("b", "f8")]),
-        lambda t: t["b"].__imul__(100),
+        "structured['b'] *= 100",
     ),
-    "in a file": (memory_map, larger),
+    "in_a_file": (memory_map, "in_a_file[:, 1] *= 100"),
 }
 
 
-@pytest.mark.parametrize("kind", IN_PLACE)
-def test_table_changed_in_place_is_compared_with_its_undo_copy(kind: str) -> None:
-    make, change = IN_PLACE[kind]
-    table = make()
-    tables = TurnTables()
-    tables.begin({"t": table}, kept({"t": table}))
-    change(table)
-    texts = " ".join(each.text for each in tables.end({"t": table}, ["t"]))
-    assert "100× larger" in texts, texts
+def test_table_changed_in_place_is_compared_with_its_undo_copy(run: Run, names: dict[str, Any]) -> None:
+    names |= {name: make() for name, (make, _) in IN_PLACE.items()}
+    checks = run("\n".join(change for _, change in IN_PLACE.values())).data_checks
+    assert sorted(each.table for each in checks if "100× larger" in each.text) == sorted(IN_PLACE)
 
 
-def test_table_without_an_undo_copy_is_reported_as_not_compared() -> None:
-    table, array = pd.DataFrame({"v": [1.0] * 9}), RANDOM.random(500)
-    tables = TurnTables()
-    tables.begin({"t": table, "a": array}, lambda value: None if value is table else value)
-    table["v"] *= 100
-    array *= 100
-    checks = agentnb.DataChecks(tables.end({"t": table, "a": array}, ["t", "a"]))
-    assert checks.lines == (
-        "`t`: not compared: there was no room to keep its earlier state",
-        "`a`: not compared: there was no room to keep its earlier state",
-    )
+def test_table_without_an_undo_copy_is_reported_as_not_compared(
+    run: Run, names: dict[str, Any], kernel_settings: KernelSettings
+) -> None:
+    kernel_settings.choose("undo_memory", 1.0)
+    names["large"] = RANDOM.random(500_000)
+    checks = run("large *= 100").data_checks
+    assert checks.lines == ("`large`: not compared: there was no room to keep its earlier state",)
     assert checks.ok
-
-
-def test_array_too_large_to_copy_is_reported_as_not_compared() -> None:
-    array = RANDOM.random(500_000)
-    snapshot = Keeper({"a": array}, 1_000_000).keep(["a"])
-    assert snapshot.lost == {"a": "it is too large"}
-    tables = TurnTables()
-    tables.begin({"a": array}, snapshot.as_it_was)
-    array *= 100
-    (check,) = tables.end({"a": array}, ["a"])
-    assert (check.cause, check.table) == ("unread", "a")

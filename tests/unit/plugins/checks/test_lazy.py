@@ -10,15 +10,8 @@ import polars as pl
 import pytest
 
 import agentnb
-from agentnb.kernel.variables.keeper import Keeper
-from agentnb.kernel.variables.references import LIMIT
-from agentnb.plugins.checks.steps import TurnTables
-from tests.unit.host.talk import Talk, environment, host, work
-from tests.unit.kernel.conftest import tools
-from tests.unit.kernel.shell_tools import Tools
-from tests.unit.plugins.checks.test_turns import run, talk
+from tests.unit.plugins.checks.conftest import Run
 
-__all__ = ["environment", "host", "talk", "tools", "work"]  # the fixtures
 PLAIN = pd.DataFrame({"id": range(100), "price": [1.5] * 100, "day": pd.date_range("2024", periods=100)})
 
 
@@ -67,11 +60,11 @@ def test_dask_frame_is_compared_without_computing_it(step: str, orders: Any, com
 
 
 def test_turn_that_changes_a_dask_frame_can_be_undone(
-    talk: Talk, tools: Tools, orders: Any, computed: list[str]
+    run: Run, names: dict[str, Any], orders: Any, computed: list[str]
 ) -> None:
     """Uncounted rows are not a finding: a condition of no findings is met."""
-    tools.shell.user_ns["orders"] = orders
-    turn = run(talk, "orders['double'] = orders['price'] * 2")
+    names["orders"] = orders
+    turn = run("orders['double'] = orders['price'] * 2")
     assert str(turn.data_checks) == "`orders`: new: `double`; rows not counted: lazy"
     assert turn.data_checks.ok
     turn.undo()
@@ -99,8 +92,5 @@ def test_lazy_polars_frame_is_compared_by_its_schema() -> None:
 
 
 def test_table_that_becomes_lazy_is_compared_by_its_columns() -> None:
-    variables: dict[str, Any] = {"orders": PLAIN}
-    tables = TurnTables()
-    tables.begin(variables, Keeper(variables, LIMIT).keep(variables).as_it_was)
     after = {"orders": dd.from_pandas(PLAIN.drop(columns="day"), npartitions=2), "new": pl.LazyFrame({"a": [1]})}
-    assert [each.text for each in tables.end(after, ["orders", "new"])] == ["gone: `day`; rows not counted: lazy"]
+    assert str(agentnb.compare({"orders": PLAIN}, after)) == "`orders`: gone: `day`; rows not counted: lazy"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -13,14 +12,12 @@ from typing import Any
 
 import acp
 from acp.client.connection import ClientSideConnection
-from acp.connection import StreamDirection, StreamEvent
 from acp.schema import (
     AcceptElicitationResponse,
     AgentMessageChunk,
     AgentThoughtChunk,
     AllowedOutcome,
     CreateTerminalResponse,
-    DeniedOutcome,
     PromptResponse,
     ReadTextFileResponse,
     RequestPermissionResponse,
@@ -47,17 +44,15 @@ class Patient:
     """The client's side of one process; attributes set its answers to requests."""
 
     def __init__(self) -> None:
-        self.choice: str | None = "allow_once"
+        self.choice = "allow_once"
         self.answers: dict[str, Any] = {}
         self.files: dict[str, str] = {}
-        self.exit_code: int | None = 0
         self.asked: list[Any] = []
         self.calls: list[tuple[Any, ...]] = []
         self.updates: list[tuple[str, Any]] = []
         self.connection: ClientSideConnection
         self.process: asyncio.subprocess.Process
         self._news = asyncio.Condition()
-        self._pending_requests: dict[str, asyncio.Future[Any]] = {}
 
     # -- what tests ask -----------------------------------------------------------------------------------------------
 
@@ -67,30 +62,6 @@ class Patient:
     async def prompt(self, session_id: str, *content: Any) -> PromptResponse:
         blocks = [acp.text_block(block) if isinstance(block, str) else block for block in content]
         return await self.connection.prompt(session_id=session_id, prompt=blocks)
-
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
-        """Sends a request that the SDK's client has no method for, on the same pipe."""
-        number = f"patient-{len(self._pending_requests)}"
-        answer = self._pending_requests[number] = asyncio.get_running_loop().create_future()
-        await self.write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return await asyncio.wait_for(answer, PATIENCE)
-
-    async def write(self, message: dict[str, Any]) -> None:
-        """Writes a line to eliza's stdin."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
-        await self.process.stdin.drain()
-
-    def observe(self, event: StreamEvent) -> None:
-        """Takes the answers to :meth:`request`; the SDK ignores answers to requests that it did not send."""
-        answer = self._pending_requests.get(str(event.message.get("id")))
-        if answer is None or event.direction is not StreamDirection.INCOMING:
-            return
-        if "error" in event.message:
-            error = event.message["error"]
-            answer.set_exception(acp.RequestError(error["code"], error["message"], error.get("data")))
-        else:
-            answer.set_result(event.message["result"])
 
     async def hear(self, text: str, *blocks: Any) -> str:
         """Returns the text of the answer to a prompt in a new session."""
@@ -133,8 +104,6 @@ class Patient:
     ) -> RequestPermissionResponse:
         self.asked.append((tool_call, options))
         await self._note()
-        if self.choice is None:
-            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.choice))
 
     async def create_elicitation(self, message: str, mode: Any, **_: Any) -> AcceptElicitationResponse:
@@ -151,8 +120,6 @@ class Patient:
         return ReadTextFileResponse(content="".join(lines[start : start + limit if limit else None]))
 
     async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> WriteTextFileResponse:
-        if "locked" in path:
-            raise acp.RequestError(-32000, "Permission denied")
         self.files[path] = content
         return WriteTextFileResponse()
 
@@ -165,9 +132,7 @@ class Patient:
     async def wait_for_terminal_exit(self, session_id: str, terminal_id: str, **_: Any) -> WaitForTerminalExitResponse:
         self.calls.append(("wait", terminal_id))
         await self._note()
-        if self.exit_code is None:
-            await asyncio.Event().wait()
-        return WaitForTerminalExitResponse(exit_code=self.exit_code)
+        return WaitForTerminalExitResponse(exit_code=0)
 
     async def terminal_output(self, session_id: str, terminal_id: str, **_: Any) -> TerminalOutputResponse:
         return TerminalOutputResponse(output="hello\n", truncated=False)
@@ -190,12 +155,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def visit(
-    *,
-    capabilities: Mapping[str, Any] = ABLE,
-    env: Mapping[str, str] | None = None,
-    command: tuple[str, ...] = COMMAND,
-) -> AsyncIterator[Patient]:
+async def visit(*, env: Mapping[str, str] | None = None, command: tuple[str, ...] = COMMAND) -> AsyncIterator[Patient]:
     """Starts a separate eliza or another agent, initializes it, and stops it at the end."""
     patient: Any = Patient()
     start = acp.spawn_agent_process(
@@ -203,10 +163,9 @@ async def visit(
         *command,
         env=environment(**(env or {})),
         use_unstable_protocol=True,
-        observers=[patient.observe],
         transport_kwargs={"limit": 2**24},
     )
     async with start as (connection, process):
         patient.connection, patient.process = connection, process
-        await connection.initialize(1, client_capabilities=acp.schema.ClientCapabilities.model_validate(capabilities))
+        await connection.initialize(1, client_capabilities=acp.schema.ClientCapabilities.model_validate(ABLE))
         yield patient

@@ -1,4 +1,7 @@
-"""The listener: keywords, patterns, answers in turn, memory."""
+"""The listener: keywords, patterns, answers in turn, memory.
+
+The inside: an algorithm with generated prompts.
+"""
 
 from __future__ import annotations
 

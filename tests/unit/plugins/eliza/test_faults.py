@@ -6,21 +6,11 @@ import asyncio
 import json
 
 import pytest
-from acp.schema import AgentMessageChunk
 
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.plugins.eliza.patient import COMMAND, Patient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-async def cancelled(patient: Patient, prompt: str, kind: type = AgentMessageChunk) -> tuple[str, str]:
-    """Cancels a turn after its first update of *kind*; returns its session and stop reason."""
-    session = await patient.session()
-    turn = asyncio.ensure_future(patient.prompt(session, prompt))
-    await patient.until(lambda: bool(patient.of(session, kind)))
-    await patient.connection.cancel(session_id=session)
-    return session, (await asyncio.wait_for(turn, timeout=PATIENCE)).stop_reason
 
 
 async def test_cancel_right_after_its_prompt_is_not_lost(patient: Patient) -> None:

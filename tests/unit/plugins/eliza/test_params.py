@@ -1,4 +1,7 @@
-"""eliza accepts and refuses the same parameters as the official SDK's models."""
+"""eliza accepts and refuses the same parameters as the official SDK's models.
+
+The inside: generated parameters, thousands of them.
+"""
 
 from __future__ import annotations
 

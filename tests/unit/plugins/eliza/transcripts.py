@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "tests/cases/eliza"
+TRANSCRIPTS = {path.stem: path for path in sorted(FOLDER.glob("*.txt"))}
 QUIET = 0.8
 """Seconds of silence after which eliza's output is complete; only for recording."""
 
@@ -23,6 +24,10 @@ _VARYING = (
     (r'"updatedAt":"[^"]*"', '"updatedAt":"{time}"'),
     (r'"availableCommands":\[.*\]', '"availableCommands":[…]'),
 )
+
+
+def lines_of(name: str) -> list[str]:
+    return TRANSCRIPTS[name].read_text(encoding="utf-8").splitlines()
 
 
 class Process:
@@ -90,7 +95,7 @@ async def _recorded(name: str, lines: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    for transcript in sorted(FOLDER.glob("*.txt")):
-        script = [line for line in transcript.read_text(encoding="utf-8").splitlines() if not line.startswith("< ")]
+    for transcript in TRANSCRIPTS.values():
+        script = [line for line in lines_of(transcript.stem) if not line.startswith("< ")]
         recorded = asyncio.run(_recorded(transcript.stem, script))
         transcript.write_text("\n".join(recorded) + "\n", encoding="utf-8")

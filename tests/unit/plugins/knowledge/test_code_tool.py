@@ -45,10 +45,3 @@ def test_look_up_reads_a_file_only_with_permission(tools: Tools, page: NotebookP
     assert tools.requests[-1].path == str(file)
     tools.denies = True
     assert tools.call("look_up_code", question="problems", file=str(file))["isError"]
-
-
-def test_look_up_uses_executed_cells_without_a_notebook(tools: Tools) -> None:
-    """This is so in a terminal; their numbers name them."""
-    tools.shell.run_cell("def f(x): return x", store_history=True)
-    text = tools.text("look_up_code", question="definition", symbol="f")
-    assert text == "In [1] (id In [1]), line 1, column 4: def f(x): return x"

@@ -1,20 +1,19 @@
-"""Untrusted skills: with any links, names and front matter, nothing else is read and nothing grows."""
+"""Untrusted skills: with any links, names and front matter, nothing else is read and nothing grows.
+
+The inside: security, with generated files.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
-import zipfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.skills.scan import SkillScan, zipped_packages
-from agentnb.plugins.knowledge.skills.skill_files import digest_of, files_of, read_file, read_front_matter, read_skill
+from agentnb.plugins.knowledge.skills.skill_files import digest_of, files_of, read_file, read_front_matter
 
 NAMES = ("a", "b", "c")
 TARGETS = st.sampled_from(
@@ -72,34 +71,9 @@ def test_front_matter_values_are_not_longer_than_the_text(lines: list[str]) -> N
         assert not any(value.startswith(("&", "*", "!", "{", "[")) for value in values)
 
 
-@pytest.mark.parametrize("kind", ["link out", "link to itself", "pipe", "folder", "device"])
-def test_skill_file_that_is_not_a_regular_file_is_rejected(tmp_path: Path, kind: str) -> None:
-    """The error has the reason; no pipe blocks."""
-    (tmp_path / "hidden").write_text("---\nname: fit\ndescription: Hidden.\n---\n")
-    folder = tmp_path / "fit"
-    folder.mkdir()
-    file = folder / "SKILL.md"
-    match kind:
-        case "link out":
-            file.symlink_to(tmp_path / "hidden")
-        case "link to itself":
-            file.symlink_to(file)
-        case "pipe":
-            os.mkfifo(file)
-        case "device":
-            file.symlink_to("/dev/zero")
-        case _:
-            file.mkdir()
-    with pytest.raises(UsageError, match=r"leads out|cannot be read|is not a file"):
-        read_skill(folder)
-
-
-def test_zipped_egg_is_listed_and_not_searched(tmp_path: Path) -> None:
-    """Its contents are not folders; a broken archive does no harm either."""
-    egg, broken = tmp_path / "frames-1.0-py3.egg", tmp_path / "other-1.0-py3.egg"
-    with zipfile.ZipFile(egg, "w") as archive:
-        archive.writestr("frames/.agents/skills/fit/SKILL.md", "---\nname: fit\ndescription: Fits.\n---\n")
-        archive.writestr("frames-1.0.dist-info/RECORD", "frames/.agents/skills/fit/SKILL.md,,\n")
-    broken.write_bytes(b"PK\x03\x04")
-    paths = [str(egg), str(broken), str(tmp_path)]
-    assert (SkillScan(paths).installed(), zipped_packages(paths)) == ([], paths[:2])
+@given(st.lists(st.sampled_from([*"ab:-|>'\"&*!{[\n #\\", "---\n", "name: "])).map("".join))
+def test_any_front_matter_is_read_or_rejected(text: str) -> None:
+    """No other exception is raised, and values are text."""
+    with contextlib.suppress(ValueError):
+        front_matter = read_front_matter(f"---\n{text}\n---\nBody")
+        assert all(isinstance(value, str | dict) for value in front_matter.values())

@@ -1,4 +1,7 @@
-"""The Python in cells with magics, character for character."""
+"""The Python in cells with magics, character for character.
+
+The inside: generated texts and their positions.
+"""
 
 from __future__ import annotations
 

@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentnb.errors import UsageError
-from agentnb.plugins.knowledge.package_tools.declared import MOST_TOOLS
-from agentnb.plugins.knowledge.skills.library import SkillLibrary, shared_scan
-from agentnb.plugins.knowledge.skills_api import Skills
+from agentnb import UsageError
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.plugins.knowledge.test_skills import TEXT, Site
+from tests.unit.plugins.knowledge.conftest import TEXT, Site
 
 SOURCE = '''
 from . import helper
@@ -59,44 +56,37 @@ def install(
     return folder
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
-
-
-def offered(site: Site) -> list[str]:
-    return [each.name for each in site.library.offered() if each.is_tool]
-
-
 def test_package_tool_is_off_until_its_package_is_trusted(site: Site) -> None:
     """The user reads its code, the agent its parameters."""
     install(site, "crate")
-    library = site.library
-    assert (offered(site), sorted(each.name for each in library.skills())) == ([], sorted(NAMES))
-    text = Skills(library.skills(), library).show("crate/leaks")
+    tools = Tools()
+    assert (site.offered(), sorted(each.name for each in site.skills())) == ([], sorted(NAMES))
+    text = site.show("crate/leaks")
     assert "a tool: crate.agent:leaks in" in text
     assert text.endswith('print("key", os.environ["BOX_API_KEY"])')
     assert "Check these lines:" in text
-    library.trust("crate")
-    assert sorted(offered(site)) == sorted(NAMES)
-    assert "crate/shout(text: str, times: int=1): Says a text loudly." in site.library.answer({})
-    assert library.revoke("crate")
-    assert offered(site) == []
+    assert "shout" not in tools.text("read_skill")
+    site.trust("crate")
+    assert site.offered() == [f"crate/{name}" for name in sorted(NAMES)]
+    assert "crate/shout(text: str, times: int=1): Says a text loudly." in tools.text("read_skill")
+    assert site.revoke("crate")
+    assert site.offered() == []
     assert "crate" not in sys.modules
+    tools.loop.stop()
 
 
-@pytest.mark.parametrize("file", ["agent.py", "helper.py", "more.py"])
-def test_trust_ends_when_code_of_the_package_changes(site: Site, file: str) -> None:
-    """The change may be in an imported module, a new file or an update."""
+def test_trust_ends_when_code_of_the_package_changes(site: Site) -> None:
+    """The change may be in the tool's module, an imported one, a new file or an update."""
     folder = install(site, tools=["shout"])
-    site.library.trust("box")
-    (folder / file).write_text(f"{SOURCE}\n# changed\n")
-    assert offered(site) == []
-    assert "It has changed since you trusted its package" in site.problem()
-    site.library.trust("box")
-    assert offered(site) == ["shout"]
+    for file in ("agent.py", "helper.py", "more.py"):
+        site.trust("box")
+        assert site.offered() == ["box/shout"]
+        (folder / file).write_text(f"{SOURCE}\n# changed\n")
+        assert site.offered() == []
+        assert "It has changed since you trusted its package" in site.problem()
+    site.trust("box")
     (site.folder / "box-1.0.dist-info").rename(site.folder / "box-1.1.dist-info")
-    assert offered(site) == []
+    assert site.offered() == []
 
 
 UNUSABLE = {
@@ -111,13 +101,14 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.parametrize("source", UNUSABLE)
-def test_tool_without_a_valid_description_is_rejected(site: Site, source: str) -> None:
+def test_tool_without_a_valid_description_is_rejected(site: Site) -> None:
     """No agent gets it, trusted or not."""
-    install(site, source=source, tools=["f"])
-    site.library.trust("box")
-    assert UNUSABLE[source] in site.problem()
-    assert offered(site) == []
+    folder = install(site, tools=["f"])
+    for source, why in UNUSABLE.items():
+        (folder / "agent.py").write_text(source)
+        site.trust("box")
+        assert why in site.problem(), source[:50]
+        assert site.offered() == []
 
 
 def test_entry_point_outside_its_package_is_rejected(site: Site, tmp_path: Path) -> None:
@@ -127,28 +118,26 @@ def test_entry_point_outside_its_package_is_rejected(site: Site, tmp_path: Path)
     (folder / "linked.py").symlink_to(tmp_path / "outside.py")
     rows = ("[agentnb.tools]", "a = box.linked:f", "b = box.gone:f", "c = box.agent:f; import os", "d = ../x:f", "e")
     (site.folder / "box-1.0.dist-info" / "entry_points.txt").write_text("\n".join(rows))
-    site.library.trust("box")
-    assert [(each.name, "readable" in each.problem) for each in site.library.skills()] == [("a", True), ("b", True)]
-    assert offered(site) == []
+    skills = site.trust("box")
+    assert [(each.name, "readable" in each.problem) for each in skills] == [("a", True), ("b", True)]
+    assert site.offered() == []
 
 
 def test_tools_are_limited_and_same_names_need_the_package_name(site: Site) -> None:
-    many = [f"f{number}" for number in range(1_000)]
+    """At most a hundred tools of a package are listed."""
+    many = [f"f{number}" for number in range(101)]
     install(site, "many", source="\n".join(f'def {name}(): "Doc."' for name in many), tools=many)
-    install(site, "few", tools=["shout"], source=SOURCE)
-    install(site, "other", tools=["shout"], source=SOURCE)
-    for package in ("many", "few", "other"):
-        site.library.trust(package)
-    assert len(offered(site)) == MOST_TOOLS + 2
-    with pytest.raises(UsageError, match="2 tools are called 'shout'"):
-        site.library.tool("shout")
-    assert site.library.tool("few/shout").package == "few"
+    for package in ("few", "other"):
+        install(site, package, tools=["shout"])
+    assert len(site.skills()) == 102
+    with pytest.raises(UsageError, match="2 skills are called 'shout'"):
+        site.show("shout")
+    assert site.show("few/shout").startswith("few/shout 1.0, a tool")
 
 
 @pytest.fixture
 def trusted(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Returns the folder of an importable package whose tools and skill the user trusts."""
-    monkeypatch.syspath_prepend(str(site.folder))
     monkeypatch.setenv("BOX_API_KEY", "0123456789abcdef0123456789")
     folder = install(site)
     skill = folder / ".agents" / "skills" / "pack"
@@ -159,7 +148,7 @@ def trusted(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
     (site.folder / "box-1.0.dist-info" / "RECORD").write_text("box/.agents/skills/pack/SKILL.md,,")
     for name in [each for each in sys.modules if each.split(".")[0] == "box"]:
         monkeypatch.delitem(sys.modules, name)
-    SkillLibrary(scan=shared_scan()).trust("box")
+    site.trust("box")
     return folder
 
 
@@ -208,19 +197,18 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.usefixtures("trusted")
-@pytest.mark.parametrize("case", CALLS)
-def test_failed_tool_call_returns_the_reason(tools: Tools, case: str) -> None:
+def test_failed_tool_call_returns_the_reason(tools: Tools) -> None:
     """The kernel and the conversation continue."""
-    arguments, message = CALLS[case]
-    failed, text = use(tools, **arguments)
-    assert failed
-    assert message in text
+    for case, (arguments, message) in CALLS.items():
+        failed, text = use(tools, **arguments)
+        assert failed, case
+        assert message in text, case
 
 
-def test_tool_reports_a_failed_import(tools: Tools, trusted: Path) -> None:
+def test_tool_reports_a_failed_import(tools: Tools, trusted: Path, site: Site) -> None:
     """The error is the same as in a cell."""
     (trusted / "helper.py").write_text("import no_such_module_of_ours")
-    SkillLibrary(scan=shared_scan()).trust("box")
+    site.trust("box")
     failed, text = use(tools, "box/shout", arguments={"text": "a"})
     assert failed
     assert "No module named 'no_such_module_of_ours'" in text

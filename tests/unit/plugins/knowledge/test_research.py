@@ -1,4 +1,7 @@
-"""Research: a separate conversation answers a question about a package, and can read only its source."""
+"""Research: a separate conversation answers a question about a package, and can read only its source.
+
+The inside: how many run at once, limits that tests lower, and every kind of permission request.
+"""
 
 from __future__ import annotations
 
@@ -157,26 +160,15 @@ def test_research_ends_at_its_time_limit(host: Host, led: Led) -> None:
         led.ask("Why?").result(PATIENCE)
 
 
-def test_research_ends_at_its_token_limit(host: Host, led: Led) -> None:
-    """The limit is on its context; the agent is cancelled."""
-    researches_of(host).tokens = 1_000
-    result = led.ask("Why?")
-    _, lines = led.next()
-    tell(lines, "spend 1001")
-    with pytest.raises(AgentError, match=r"The research took more than 1,000 tokens\."):
-        result.result(PATIENCE)
-    assert lines.readline() == "cancelled\n"
-
-
-@pytest.mark.parametrize(
-    ("question", "package", "version"),
-    [("", "json", None), ("x" * 4_001, "json", None), ("What?", "no-such-package-1", None), ("What?", "json", "-r")],
-)
-def test_invalid_research_question_starts_no_agent(
-    host: Host, question: str, package: str, version: str | None
-) -> None:
-    with pytest.raises(UsageError):
-        run_research(host, question, package, version)
+def test_invalid_research_question_starts_no_agent(host: Host) -> None:
+    for question, package, version in (
+        ("", "json", None),
+        ("x" * 4_001, "json", None),
+        ("What?", "no-such-package-1", None),
+        ("What?", "json", "-r"),
+    ):
+        with pytest.raises(UsageError):
+            run_research(host, question, package, version)
     assert host.conversations == {}
 
 
@@ -203,6 +195,7 @@ def test_findings_are_reported_early_and_kept_after_a_limit(host: Host, led: Led
     tell(lines, "spend 1001")
     with pytest.raises(AgentError, match=r"What it found until then \(1\) is kept: ask again"):
         first.result(PATIENCE)
+    assert lines.readline() == "cancelled\n"
     later = ask("And then?")
     _, lines = led.next()
     tell(lines, "return More.")

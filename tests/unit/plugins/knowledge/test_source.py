@@ -1,4 +1,7 @@
-"""The place of a package's source: installed in any way, or unpacked from an archive."""
+"""The place of a package's source: installed in any way, or unpacked from an archive.
+
+The inside: hostile archives and answers of an index, and the limits of what an agent may read.
+"""
 
 from __future__ import annotations
 

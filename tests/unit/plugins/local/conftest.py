@@ -15,6 +15,8 @@ import pytest
 
 import agentnb
 from agentnb import Session
+from agentnb.host import current_host
+from tests.unit.host.conftest import until
 
 SERVER = Path(__file__).parents[3] / "agents/model_server.py"
 
@@ -91,3 +93,20 @@ def chat(models: Models, folder: Path) -> Iterator[Chat]:
             return session
 
         yield begin
+
+
+def until_listed(session: Session, is_so: Callable[[dict[str, str]], bool]) -> dict[str, str]:
+    """Waits until the list of models fulfils the condition; returns each description, under an empty name its own."""
+    descriptions: dict[str, str] = {}
+
+    def look() -> bool:
+        descriptions.clear()
+        for option in session.state.config_options or ():
+            choices: Any = option["options"]
+            descriptions.update(
+                {"": str(option["description"])} | {each["name"]: each["description"] for each in choices}
+            )
+        return is_so(descriptions)
+
+    until(current_host(), session, look)
+    return descriptions

@@ -2,42 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import Any
-
-import agentnb
-from agentnb.host import current_host
 from tests.unit.api.conftest import PATIENCE
-from tests.unit.plugins.local.conftest import Chat, Models
-
-
-def listed(session: agentnb.Session) -> dict[str, str]:
-    """Returns the list's description of each model; under an empty name its own."""
-    descriptions: dict[str, str] = {}
-    for option in session.state.config_options or ():
-        choices: Any = option["options"]
-        descriptions |= {"": str(option["description"]), **{each["name"]: each["description"] for each in choices}}
-    return descriptions
-
-
-def until(session: agentnb.Session, is_so: Callable[[dict[str, str]], bool]) -> dict[str, str]:
-    """Waits until the list of models fulfils the condition, and returns it."""
-    host = current_host()
-    (conversation,) = [each for each in host.conversations.values() if each.tab_id == session.tab_id]
-
-    async def wait() -> dict[str, str]:
-        changed = asyncio.Event()
-        stop = conversation.watch(changed.set)
-        try:
-            while not is_so(descriptions := listed(session)):
-                await asyncio.wait_for(changed.wait(), PATIENCE)
-                changed.clear()
-            return descriptions
-        finally:
-            stop()
-
-    return host.loop.submit(wait()).result(PATIENCE)
+from tests.unit.plugins.local.conftest import Chat, Models, until_listed
 
 
 def others(models: Models) -> list[str]:
@@ -50,31 +16,31 @@ ALL = "tools: yes, images: no, thinking: yes, context: 40,960 tokens"
 
 def test_abilities_of_all_models_are_looked_up_once_per_pull(chat: Chat, models: Models) -> None:
     """The list shows the progress; a session opens before; digests tell the models of two pulls apart."""
-    descriptions = until(chat("echo"), lambda texts: texts.get("cut") == ALL)
+    descriptions = until_listed(chat("echo"), lambda texts: texts.get("cut") == ALL)
     assert descriptions["echo"] == ALL
     assert descriptions["no-tools"] == "Cannot use tools."
     assert descriptions[""].startswith("The model that answers.")
     lookups = others(models)
     assert sorted(lookups) == sorted(set(lookups))
-    until(chat("echo"), lambda texts: texts.get("cut") == ALL)
+    until_listed(chat("echo"), lambda texts: texts.get("cut") == ALL)
     assert others(models) == lookups
     models.pull_all()
-    until(chat("echo"), lambda texts: texts.get("cut") == ALL and texts.get("") == "The model that answers.")
+    until_listed(chat("echo"), lambda texts: texts.get("cut") == ALL and texts.get("") == "The model that answers.")
     assert sorted(others(models)) == sorted([*lookups, *lookups])
 
 
 def test_server_with_few_models_is_tested_for_tool_support(chat: Chat) -> None:
     """A server with many models is not made to load each."""
-    descriptions = until(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
+    descriptions = until_listed(chat("echo", "bare"), lambda texts: texts.get("") == "The model that answers.")
     assert descriptions["echo"] == "tools: yes, images: not known, thinking: not known, context: not known"
     assert descriptions["no-tools"] == "Cannot use tools."
-    descriptions = until(chat("echo", "vllm"), lambda texts: texts.get("") == "The model that answers.")
+    descriptions = until_listed(chat("echo", "vllm"), lambda texts: texts.get("") == "The model that answers.")
     assert descriptions["echo"] == "tools: not known, images: not known, thinking: not known, context: 4,096 tokens"
 
 
 def test_session_works_when_the_server_stops_during_the_lookup(chat: Chat) -> None:
     """The session works: its model is looked up at the prompt."""
     session = chat("echo", "fades")
-    descriptions = until(session, lambda texts: texts.get("") == "The model that answers.")
+    descriptions = until_listed(session, lambda texts: texts.get("") == "The model that answers.")
     assert set(descriptions.values()) == {"The model that answers.", "Its server does not answer."}
     assert session.prompt("Hello").wait(PATIENCE).text == "Hello"

@@ -1,29 +1,61 @@
-"""The messages and exit codes of `agentnb local --check` and `--pull`."""
+"""The messages and exit codes of `agentnb local --check` and `--pull`, and its settings."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
 import pytest
 
-from agentnb.acp.doctor import examine
-from agentnb.agent.catalog import find
-from agentnb.plugins.local.connection_check import ConnectionResult, check_connection, find_and_pull
-from agentnb.plugins.local.server import ServerTrouble
-from agentnb.plugins.local.settings import read_settings
-from tests.unit.forked import run_agentnb
+import agentnb
+from tests.unit.forked import run_script
 from tests.unit.plugins.local.conftest import KEY, Models
-from tests.unit.running import run
+
+PROGRAM = """
+import contextlib, io, json, os, runpy, sys
+inherited, results = dict(os.environ), []
+for words, variables in json.loads(sys.argv[1]):
+    os.environ.clear()
+    os.environ.update(inherited | variables)
+    sys.argv = ["agentnb", "local", *words]
+    with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(output):
+        try:
+            code = runpy.run_module("agentnb", run_name="__main__", alter_sys=True) and 0
+        except SystemExit as ended:
+            code = ended.code or 0
+    results.append([code, output.getvalue()])
+print(json.dumps(results))
+"""
+"""Types the commands of its argument one after another, in one process: its start takes longest."""
 
 
-def check(models: Models, settings: dict[str, str]) -> ConnectionResult:
-    """Checks the connection with *settings*, whose URL may be a kind of server and a path."""
-    environ = {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
-    for name, value in settings.items():
-        kind, _, path = value.partition("/")
-        environ[f"AGENTNB_LOCAL_{name}"] = value
-        if kind in models.ports:
-            where = {"URL": f"{models.url(kind)}{path and '/'}{path}", "PORTS": str(models.ports[kind])}
-            environ[f"AGENTNB_LOCAL_{name}"] = where.get(name, value)
-    return run(check_connection(read_settings(None, environ)))
+class Typed(NamedTuple):
+    """One `agentnb local …`, and its variables: ``URL`` and the like for ``AGENTNB_LOCAL_URL``."""
+
+    words: tuple[str, ...] = ("--check",)
+    variables: Mapping[str, str] = MappingProxyType({})
+    config: str = "/nowhere"
+
+
+def outputs(models: Models, *commands: Typed) -> list[tuple[int, str]]:
+    """Returns the exit code and the output of each; a URL may be a kind of server and a path."""
+    cases: list[Any] = []
+    for words, variables, config in commands:
+        environ = {"AGENTNB_CONFIG_DIR": config, "AGENTNB_LOCAL_PORTS": "1", "WRONG": "sk-wrong-key", "RIGHT": KEY}
+        environ["OPENAI_API_KEY"] = "sk-of-openai"
+        for name, value in variables.items():
+            kind, _, path = value.partition("/")
+            if kind in models.ports:
+                url = f"{models.url(kind)}{path and '/'}{path}"
+                value = {"URL": url, "PORTS": str(models.ports[kind])}.get(name, value)  # noqa: PLW2901 - its address
+            environ[name if name == "OLLAMA_HOST" else f"AGENTNB_LOCAL_{name}"] = value
+        cases.append([words, environ])
+    done = run_script(PROGRAM, json.dumps(cases))
+    assert done.returncode == 0, done.stderr
+    return [(code, text) for code, text in json.loads(done.stdout)]
 
 
 GOOD = {
@@ -35,14 +67,14 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("kind", GOOD)
-def test_check_reports_the_abilities_of_the_model(kind: str, models: Models) -> None:
-    """Its answers identify each kind of server; found by its port, it needs no setting."""
-    checked = check(models, {"PORTS": str(models.ports[kind])})
-    text = "\n".join(checked.lines)
-    assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in text] == []
-    assert checked.works
-    assert "nomic-embed-text" not in text
+def test_check_reports_the_abilities_of_the_model(models: Models) -> None:
+    """Its answers identify each kind of server; found by its port, it needs no setting and gets no other key."""
+    results = outputs(models, *(Typed(variables={"PORTS": kind}) for kind in GOOD))
+    for kind, (code, text) in zip(GOOD, results, strict=True):
+        assert [each for each in GOOD[kind] if each.format(url=models.url(kind)) not in text] == []
+        assert code == 0
+        assert "nomic-embed-text" not in text
+    assert {each["key"] for each in models.seen("Answer with the word") if each["kind"] in GOOD} == {""}
 
 
 BAD = {
@@ -59,49 +91,61 @@ BAD = {
     "no such model": ({"URL": "bare", "MODEL": "gpt"}, "There is no model gpt"),
     "dies": ({"URL": "ollama", "MODEL": "dies"}, "dies does not answer: The connection to"),
     "fails": ({"URL": "ollama", "MODEL": "broken"}, "broken does not answer:"),
+    "no URL": ({"URL": "of-ollama"}, "The URL in AGENTNB_LOCAL_URL is not a server's URL"),
+    "a file": ({"URL": "file:///etc/passwd"}, "The URL in AGENTNB_LOCAL_URL is not a server's URL"),
+    "no port": ({"URL": "http://host:port/v1"}, "The URL in AGENTNB_LOCAL_URL is not a server's URL"),
+    "a password": ({"URL": "http://me:sk-x@host/v1"}, "The URL in AGENTNB_LOCAL_URL contains a password"),
+    "two lines": ({"MODEL": "a\nb"}, "model in AGENTNB_LOCAL_MODEL must be text on one line"),
+    "a name": ({"PORTS": "of-ollama"}, "The ports in AGENTNB_LOCAL_PORTS must be numbers"),
+    "port 0": ({"PORTS": "0"}, "The ports in AGENTNB_LOCAL_PORTS must be numbers"),
+    "port 70000": ({"PORTS": "70000"}, "The ports in AGENTNB_LOCAL_PORTS must be numbers"),
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_check_reports_a_failure_without_secrets(case: str, models: Models) -> None:
-    settings, message = BAD[case]
-    checked = check(models, settings)
-    text = " ".join(checked.lines)
-    assert message in text
-    assert not checked.works
-    assert "sk-" not in text
+def test_check_reports_a_failure_without_secrets(models: Models) -> None:
+    """An invalid setting is named with its place."""
+    results = outputs(models, *(Typed(variables=variables) for variables, _ in BAD.values()))
+    for (case, (_, message)), (code, text) in zip(BAD.items(), results, strict=True):
+        assert message in " ".join(text.splitlines()), (case, text)
+        assert code == 1, case
+        assert "sk-" not in text, case
 
 
-def test_check_adds_a_missing_version_to_the_url(models: Models) -> None:
-    """People type the address without /v1."""
+@pytest.mark.parametrize("text", ["url = ", 'key = "sk-secret"', "url = 5"])
+def test_invalid_settings_file_is_reported_without_secrets(models: Models, tmp_path: Path, text: str) -> None:
+    """It may hold a key instead of a variable's name."""
+    (tmp_path / "local.toml").write_text(text)
+    ((code, output),) = outputs(models, Typed(config=str(tmp_path)))
+    assert (code, "local.toml" in output, "sk-secret" in output) == (1, True, False)
+
+
+def test_settings_prefer_command_line_over_variables_over_file(models: Models, tmp_path: Path) -> None:
+    """An address without its version gets it, as people type none; a key comes from the variable that is named."""
     url = models.url("keyed").removesuffix("/v1")
-    checked = check(models, {"URL": url, "KEY_VARIABLE": "RIGHT", "MODEL": "echo"})
-    assert (checked.works, f"at {url}/v1: " in checked.lines[0]) == (True, True)
+    (tmp_path / "local.toml").write_text('url = "http://file/v1"\nmodel = "file"\nkey_variable = "RIGHT"\n')
+    of_file, of_variables, typed = outputs(
+        models,
+        Typed(config=str(tmp_path)),
+        Typed(variables={"URL": f"{url}/", "MODEL": "gpt"}, config=str(tmp_path)),
+        Typed(("--check", "--model", "echo"), {"URL": url, "MODEL": "gpt"}, str(tmp_path)),
+    )
+    assert "No server answers at file" in of_file[1]
+    assert of_variables[1].endswith("There is no model gpt. Set AGENTNB_LOCAL_MODEL to one of these.\n")
+    assert (typed[0], f"at {url}/v1: " in typed[1]) == (0, True)
 
 
-def test_check_command_fails_for_an_unknown_model(models: Models) -> None:
-    """Flags take precedence over variables."""
-    words = ("local", "--check", "--url", models.url("bare"), "--model", "gpt")
-    done = run_agentnb(*words, AGENTNB_LOCAL_MODEL="echo")
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == "There is no model gpt. Set AGENTNB_LOCAL_MODEL to one of these."
-
-
-async def steps_of(models: Models, name: str) -> list[str]:
-    """Returns the messages while a model is downloaded."""
-    settings = read_settings(None, {"AGENTNB_CONFIG_DIR": "/nowhere", "AGENTNB_LOCAL_URL": models.url("empty")})
-    return [str(progress) async for progress in find_and_pull(settings, name)]
+def test_port_set_for_ollama_is_tried_first(models: Models) -> None:
+    ((_, output),) = outputs(models, Typed(variables={"PORTS": "", "OLLAMA_HOST": "0.0.0.0:1"}))
+    assert "Checked these ports on this machine: 1, 11434, 1234, 8000, 8080." in output
 
 
 def test_pull_reports_its_progress(models: Models) -> None:
+    """A failure has the server's own words."""
+    pulled, unknown = outputs(models, *(Typed(("--pull", name), {"URL": "empty"}) for name in ("qwen3:4b", "nothing")))
     steps = ["pulling 0a1b: 0 %", "pulling 0a1b: 50 %", "pulling 0a1b: 100 %"]
-    assert run(steps_of(models, "qwen3:4b")) == ["pulling manifest", *steps, "success"]
-
-
-def test_pull_of_an_unknown_model_raises_an_error(models: Models) -> None:
-    """The error has the server's own words."""
-    with pytest.raises(ServerTrouble, match="cannot download nothing: pull model manifest: file does not exist Look"):
-        run(steps_of(models, "nothing"))
+    assert pulled == (0, "\n".join(["pulling manifest", *steps, "success", ""]))
+    assert "cannot download nothing: pull model manifest: file does not exist Look" in unknown[1]
+    assert unknown[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -117,5 +161,5 @@ def test_doctor_reports_the_state_of_the_model_server(
 ) -> None:
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", "/nowhere")
     monkeypatch.setenv("AGENTNB_LOCAL_PORTS", str(models.ports[kind] if kind else 1))
-    checkup = run(examine(find("local")))
+    (checkup,) = agentnb.doctor("local")
     assert (checkup.state, message in checkup.message, "echo" in checkup.models) == (state, True, kind == "ollama")

@@ -1,4 +1,7 @@
-"""An answer is the same however its stream is cut, and whatever else it contains."""
+"""An answer is the same however its stream is cut, and whatever else it contains.
+
+The inside: generated streams and cuts.
+"""
 
 from __future__ import annotations
 

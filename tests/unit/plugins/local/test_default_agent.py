@@ -1,4 +1,7 @@
-"""The local model as the default agent of a conversation."""
+"""The local model as the default agent of a conversation.
+
+The inside: asking for the default from outside would use it, and so change it.
+"""
 
 from __future__ import annotations
 

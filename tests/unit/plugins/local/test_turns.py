@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from agentnb import Session, TurnFailed
-from agentnb.plugins.acp_agent.content import read_blocks
-from agentnb.plugins.local.turn import user_message
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.plugins.local.conftest import KEY, Chat, Models
 
@@ -213,12 +213,15 @@ def test_slash_commands_check_the_server_and_pull_a_model(chat: Chat) -> None:
         session.prompt("/pull ../x; rm").wait(PATIENCE)
 
 
-def test_image_is_sent_only_to_a_model_that_accepts_images() -> None:
-    blocks = read_blocks([{"type": "text", "text": "Look"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"}])
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    seen = {"role": "user", "content": [{"type": "text", "text": "Look"}, picture]}
-    assert user_message(blocks, images=True) == (seen, [])
-    assert user_message(blocks, images=False) == ({"role": "user", "content": "Look"}, ["an image"])
+def test_image_is_sent_only_to_a_model_that_accepts_images(chat: Chat) -> None:
+    """The model repeats what it gets."""
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(16)
+    url = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    turn = chat("echo", "lm_studio").prompt("Look", context=[picture]).wait(PATIENCE)
+    assert json.loads(turn.text) == [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": url}}]
+    text = chat("echo").prompt("Look", context=[picture]).wait(PATIENCE).text
+    assert "echo cannot see images" in text
+    assert text.endswith("Look")
 
 
 def test_restarted_session_keeps_its_messages(chat: Chat, models: Models) -> None:
