@@ -14,7 +14,8 @@ from tests.unit.api.conftest import PATIENCE
 from tests.unit.host.talk import work
 from tests.unit.kernel.conftest import tools
 from tests.unit.kernel.shell_tools import Tools
-from tests.unit.plugins.checks.test_turns import JOIN, REPEATED, tables
+from tests.unit.plugins.checks.conftest import tables
+from tests.unit.plugins.checks.test_turns import JOIN, REPEATED
 from tests.unit.plugins.local.conftest import Models, models
 from tests.unit.plugins.verify.test_verified_turns import notices
 

@@ -15,10 +15,13 @@ from agentnb import Session, UsageError
 from agentnb.state import ToolCallResponsePart
 from tests.unit.api.conftest import PATIENCE
 from tests.unit.forked import run_agentnb
-from tests.unit.host.conftest import Open
+from tests.unit.host.conftest import kernel
+from tests.unit.host.kernels import Kernel
 from tests.unit.kernel.notebook_page import NotebookPage
 from tests.unit.kernel.shell_tools import Tools
 from tests.unit.plugins.chain.conducted import PROXY, PYTHON, Named, Polite
+
+__all__ = ["kernel"]  # the fixture
 
 Start = Callable[..., Session]
 RULES = "The rules of this workspace, from its AGENTS.md:\n\n"
@@ -88,7 +91,7 @@ def page(host: Any, tools: Tools) -> Any:
     made.close()
 
 
-def test_context_lists_environment_packages_and_notebook(start: Start, open_session: Open, page: NotebookPage) -> None:
+def test_context_lists_environment_packages_and_notebook(start: Start, kernel: Kernel, page: NotebookPage) -> None:
     """It names a missing kernel; an outline has headings and the first line of each code cell."""
 
     def surroundings(session: Session) -> str:
@@ -98,7 +101,7 @@ def test_context_lists_environment_packages_and_notebook(start: Start, open_sess
     assert f"environment {sys.prefix}" in text
     assert "\n- pytest " in text
     assert text.endswith("Notebook: none")
-    text = surroundings(open_session("starts_mcp", chain=("context",)))
+    text = surroundings(kernel.start("starts_mcp", chain=("context",)))
     assert text.endswith(
         "Notebook: fit.ipynb, 2 cells\n- cell 1 a markdown: # Title\n- cell 1 a markdown: ## Part\n"
         "- cell 2 c1 code[3]: import math"
@@ -115,7 +118,7 @@ def updated(call: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_walkthrough_is_added_to_the_tool_call_that_shows_it(
-    open_session: Open, page: NotebookPage, tmp_path: Path
+    kernel: Kernel, page: NotebookPage, tmp_path: Path
 ) -> None:
     """Cells by their ids, files by their lines; another call that ends meanwhile gets nothing."""
     (tmp_path / "model.py").write_text("a = 1\nb = 2\n")
@@ -126,7 +129,7 @@ def test_walkthrough_is_added_to_the_tool_call_that_shows_it(
         *(steps_shown(*steps), {"end": 1}),
         *(updated(call, sessionUpdate="tool_call_update", status="completed") for call in ("other", "shows")),
     ]
-    turn = open_session("calls_kernel", chain=("walkthrough",)).prompt(json.dumps(does)).wait(PATIENCE)
+    turn = kernel.start("calls_kernel", chain=("walkthrough",)).prompt(json.dumps(does)).wait(PATIENCE)
     assert turn.snapshot is not None
     calls = [each.tool_call for each in turn.snapshot.response_parts if isinstance(each, ToolCallResponsePart)]
     assert {call.tool_call_id: call.meta for call in calls} == {

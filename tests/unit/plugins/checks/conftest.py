@@ -12,7 +12,7 @@ import pytest
 import agentnb
 from agentnb.host import Host
 from tests.unit.api.conftest import PATIENCE, KernelSettings
-from tests.unit.host.test_permissions import Talk, environment, host, work
+from tests.unit.host.talk import Talk, environment, host, work
 from tests.unit.kernel.shell_tools import Tools
 
 __all__ = ["environment", "host", "work"]  # the fixtures
