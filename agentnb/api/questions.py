@@ -74,7 +74,7 @@ class PermissionRequest(msgspec.Struct, frozen=True, kw_only=True):
         title: A description for the user.
         kind: ``"edit"``, ``"execute"``, ``"read"``, ``"kernel"``, … as the agent or agentnb says; None if unknown.
         command: The command or code that would run; None if none would.
-        paths: The files that the request is about.
+        paths: The files that the request is about, absolute; also those that only the tool's input names.
         diffs: The changes that the tool call would make, each with ``path``, ``old_text`` and ``new_text``.
         options: The possible answers, each with ``id``, ``label`` and ``kind`` (``"approve"`` or ``"deny"``).
         severity: The severity: ``"none"``, ``"low"``, ``"medium"``, ``"high"`` or ``"critical"``.
@@ -261,7 +261,8 @@ def open_questions(conversation: Conversation, do: Do) -> QuestionTable:
         return with_main_thread(conversation.host, conversation.tab_id, work, PREVIEW_SECONDS, late)
 
     chat = conversation.chat.state
-    pending = (_fields(conversation.channels, chat, call) for call in _pending(chat))
+    files = conversation.permissions.files_of
+    pending = (_fields(conversation.channels, chat, call, files(call.tool_call_id)) for call in _pending(chat))
     permissions = [PermissionQuestion(**fields, do=do, _rehearse=rehearse) for fields in pending]
     inputs = [InputQuestion(**msgspec.structs.asdict(each), do=do) for each in waiting_requests(chat)]
     return QuestionTable([*permissions, *inputs])
@@ -277,13 +278,13 @@ class CallbackPermissions:
         self.function = function
         self.timeout = timeout
 
-    async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
-        """Ask the function about the open permission request of the tool call *call_id*."""
+    async def answer(self, channels: SessionChannels, call_id: str, files: tuple[str, ...]) -> CallbackAnswer:
+        """Ask the function about the open permission request of the tool call *call_id*, which is about *files*."""
         chat = channels.chat.state
         call = next((each for each in _pending(chat) if each.tool_call_id == call_id), None)
         if call is None:
             return CallbackAnswer(outcome="ask")
-        request = PermissionRequest(**_fields(channels, chat, call))
+        request = PermissionRequest(**_fields(channels, chat, call, files))
         try:
             return await run_beside(lambda: self._ask(request), self.timeout)
         except asyncio.TimeoutError:
@@ -319,7 +320,9 @@ def _pending(chat: ChatState) -> Iterator[ToolCallPendingConfirmationState]:
             yield part.tool_call
 
 
-def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingConfirmationState) -> dict[str, Any]:
+def _fields(
+    channels: SessionChannels, chat: ChatState, call: ToolCallPendingConfirmationState, files: tuple[str, ...]
+) -> dict[str, Any]:
     details = call.details or ToolCallDetails()
     risk = call.risk or ToolCallRisk(severity="medium", reason="")
     title = call.confirmation_title or call.display_name
@@ -331,7 +334,7 @@ def _fields(channels: SessionChannels, chat: ChatState, call: ToolCallPendingCon
         "title": title if isinstance(title, str) else title.markdown,
         "kind": details.kind,
         "command": _command(call),
-        "paths": tuple(each.path for each in details.locations or ()),
+        "paths": files or tuple(each.path for each in details.locations or ()),
         "diffs": tuple(each for each in details.content or () if isinstance(each, ToolDiffContent)),
         "options": call.options or (),
         "severity": risk.severity,

@@ -135,7 +135,8 @@ def test_agent_clears_outputs_interrupts_and_restarts_the_kernel(lab: Lab, kerne
     """The turn's Undo restores outputs; a restart's card names what is lost, and it waits for the turn."""
     setup = SETUP.replace("mends_cells", "calls_kernel").replace('freedom="auto"', "kernel_tools=True")
     endless = "import time\nwhile True:\n    time.sleep(0.05)"
-    lab.open("tools.ipynb", notebook(setup, "a = 41\nprint(a + 1)", endless, kernel="ipykernel7"))
+    values = "a = 41\nb, c, d, e, f, g, h = range(7)\nprint(a + 1)"
+    lab.open("tools.ipynb", notebook(setup, values, endless, kernel="ipykernel7"))
     lab.run_cells(2)
     lab.cell(1).expect_text("42")
     side = Side(lab.page)
@@ -160,7 +161,8 @@ def test_agent_clears_outputs_interrupts_and_restarts_the_kernel(lab: Lab, kerne
 
     side.say(json.dumps([{"start": ["restart_kernel", {}]}, {"end": 1}, {"say": "restarts"}]))
     card = side.chat.locator(".permission")
-    expect(card).to_contain_text("Permanently loses your variables: a, agent, session", timeout=PATIENCE_MS)
+    lost = "Permanently loses your variables: a, agent, b, c, d, e, f, g and 2 more."
+    expect(card).to_contain_text(lost, timeout=PATIENCE_MS)
     expect(card).to_contain_text("Restart the kernel after this turn")
     lab.picture("restart-card")
     side.allow()

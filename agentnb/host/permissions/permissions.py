@@ -201,6 +201,11 @@ class Permissions:
         if offer is not None:
             self._grant(offer, call_id)
 
+    def files_of(self, call_id: str) -> tuple[str, ...]:
+        """The files that the open question of a tool call is about."""
+        question = self._waiting.get(call_id)
+        return () if question is None else question.request.files
+
     def cancel_all(self) -> None:
         """Answer every open question with ``cancelled`` (the turn is over, or about to be)."""
         waiting = [*self._waiting.values()]
@@ -385,7 +390,7 @@ class Permissions:
 
     async def _ask_callback(self, callback: PermissionCallback, question: PendingPermission) -> None:
         """Let *callback* answer the open *question*, unless the user answers first or the turn ends."""
-        asking = asyncio.ensure_future(callback.answer(self._channels, question.call_id))
+        asking = asyncio.ensure_future(callback.answer(self._channels, question.call_id, question.request.files))
         either: list[asyncio.Future[Any]] = [asking, question.answer]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if question.answer.done():

@@ -280,6 +280,9 @@ class PermissionCallback(Protocol):
     outside the workspace, unreadable requests) and overrides no rule that asks.
     """
 
-    async def answer(self, channels: SessionChannels, call_id: str) -> CallbackAnswer:
-        """Answer the open request of the tool call *call_id*. On the host's thread; the user's code runs elsewhere."""
+    async def answer(self, channels: SessionChannels, call_id: str, files: tuple[str, ...]) -> CallbackAnswer:
+        """Answer the open request of the tool call *call_id*, which is about *files*.
+
+        On the host's thread; the user's code runs elsewhere.
+        """
         ...

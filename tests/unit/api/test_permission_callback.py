@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,27 @@ def test_callback_receives_permission_requests_and_allows_them(start: Start, tmp
     assert ([Path(path).name for path in write.paths], write.diffs[0].new_text) == (["notes.txt"], "hello\n")
     assert (run.command, run.kind, run.tab_id, run.turn_id) == ("echo hi", "execute", session.tab_id, turn.id)
     assert (turn.tool_calls[0].output, turn.tool_calls[0].exit_code) == ("hi\n", 0)
+
+
+@pytest.mark.usefixtures("attended")
+def test_callback_receives_the_files_that_only_the_input_names(start: Start, tmp_path: Path) -> None:
+    """Some agents report no locations; a function that looks at `paths` would else allow anything."""
+    seen: list[tuple[str, ...]] = []
+
+    def look(request: PermissionRequest) -> str:
+        seen.append(request.paths)
+        return "deny"
+
+    options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+    call = {"toolCallId": "c", "title": "Edit", "kind": "edit", "rawInput": {"file_path": "a.txt"}}
+    asking = json.dumps([["session/request_permission", {"toolCall": call, "options": options}]])
+    session = start("works", permissions=look)
+    session.prompt(asking).wait(PATIENCE)
+    session.permissions = "ask"
+    turn = session.prompt(asking)
+    seen += [question.paths for question in questions(session)]
+    turn.cancel()
+    assert seen == [(str(tmp_path / "a.txt"),)] * 2
 
 
 def test_permission_callback_runs_on_its_own_thread(start: Start) -> None:
