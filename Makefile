@@ -189,7 +189,7 @@ test-unit: $(VENV)/.installed | $(STATIC) ## Python (5 min)
 	$(PYTEST) tests/unit --numprocesses $(MORE_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 # One process for each folder and each plug-in, and those side by side: workers would each collect all of them.
-test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (about: 12 min)
+test-core: $(VENV)/.installed | $(STATIC) ## the core's tests without plug-ins, each plug-in's with that one alone (6 min)
 	+@$(SIDE_BY_SIDE) --keep-going $(CORE_TESTS:%=test-core-%) $(PLUGIN_TESTS:%=test-plugin-%) test-plugins
 
 $(CORE_TESTS:%=test-core-%): test-core-%: $(VENV)/.installed | $(STATIC)
