@@ -13,6 +13,7 @@ from agentnb import PermissionRequest, Session
 from agentnb.state import SystemNotificationResponsePart
 from agentnb.testing import Events
 from tests.unit.api.conftest import PATIENCE
+from tests.unit.host.kernels import Kernel
 from tests.unit.plugins.remote.serving import serving
 from tests.unit.server.websocket.relay import Relay
 
@@ -63,9 +64,12 @@ def test_requests_of_a_remote_agent_pass_the_policy(start: Start, notes: int, tm
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_cancelled_turn_ends_when_the_agent_does_not_react(start: Start, notes: int, scheme: str) -> None:
+def test_cancelled_turn_ends_when_the_agent_does_not_react(
+    start: Start, kernel: Kernel, notes: int, scheme: str
+) -> None:
     """The cancel is sent; an agent that ignores it is left."""
     session = start(command=[f"{scheme}://127.0.0.1:{notes}/acp"])
+    kernel.hurry(session, cancel=0.5)
     turn = session.prompt("wait")
     assert next(iter(turn)) == "Waiting."
     turn.cancel()
