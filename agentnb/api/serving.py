@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ssl
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from agentnb.agent.elsewhere import is_here
 from agentnb.errors import NotOffered, UsageError
 from agentnb.host import current_host
 from agentnb.server.comm.frontend import current_frontend
@@ -246,7 +246,7 @@ def serve(
     with needs_websockets(message="Serving needs the package websockets."):
         from agentnb.server.websocket.serving import start
     tls = _tls(certificate, key)
-    if tls is None and not insecure and not is_here(host):
+    if tls is None and not insecure and not is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and without TLS anyone in between can read along.",
             hint="Give a certificate, use an SSH tunnel to 127.0.0.1, or pass insecure=True.",
@@ -277,3 +277,10 @@ def _tls(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLConte
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, key)
     return context
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -8,8 +8,7 @@ import ssl
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from agentnb.agent.elsewhere import is_here
-from agentnb.api.serving import needs_websockets
+from agentnb.api.serving import is_loopback, needs_websockets
 from agentnb.errors import AgentnbError, UsageError
 from agentnb.host import current_host
 from agentnb.server.comm.frontend import current_frontend
@@ -167,7 +166,7 @@ def _address_of(url: str, token: str | None, *, insecure: bool) -> tuple[str, st
         token = token or dict(query).get(TOKEN_OF_VSCODE)  # VS Code's host reads its token from the address only
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError("There is no token.", hint="`agentnb serve --list` shows the address with its token.")
-    is_local = is_here(name)
+    is_local = is_loopback(name)
     if parts.scheme == "ws" and not is_local and not insecure:
         raise UsageError(
             f"Without TLS, anyone between here and {name} can read the token.",
