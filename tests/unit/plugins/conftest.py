@@ -21,11 +21,12 @@ __all__ = ["host", "start", "tools"]
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    """Returns a page of this process's host, which is new, and has a log, a user, and separate settings and data."""
+    """Yields a page of this process's host, which is new, and has a log, a user, and separate settings and data."""
     monkeypatch.setenv("AGENTNB_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("AGENTNB_DATA_DIR", str(tmp_path / "data"))
     environment = current_environment()
-    monkeypatch.setattr(environment, "attached", lambda: True)
+    before = environment.attached
+    environment.connect(attached=lambda: True)
     host = Host(log=tmp_path / "data/sessions.db", environment=environment)
     monkeypatch.setattr("agentnb.host.host._current", host)
     monkeypatch.setattr("agentnb.host.host._pid", os.getpid())
@@ -33,10 +34,13 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     page.ready()
     yield page
     host.close()
+    environment.connect(attached=before)
 
 
 @pytest.fixture
-def kernel_page(page: Page, tools: Tools, monkeypatch: pytest.MonkeyPatch) -> Page:
-    """Returns the same page; the host has a kernel."""
-    monkeypatch.setattr(page.host.environment, "shell", tools)
-    return page
+def kernel_page(page: Page, tools: Tools) -> Iterator[Page]:
+    """Yields the same page; the host has a kernel."""
+    before = page.host.environment.shell
+    page.host.environment.connect(shell=tools)
+    yield page
+    page.host.environment.connect(shell=before)

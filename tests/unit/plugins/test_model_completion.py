@@ -49,14 +49,16 @@ def test_completion_uses_the_method_of_each_kind_of_server(page: Page, by: By, m
         assert "import math" in json.dumps(seen[-1][field])
 
 
-def test_kernel_setting_of_the_server_overrides_variables(
-    page: Page, by: By, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernel_setting_of_the_server_overrides_variables(page: Page, by: By, models: Models) -> None:
     """`%config` sets it, for the built-in agent, too."""
     by("local", "http://127.0.0.1:9/v1", "nothing-of-the-kind")
     settings = KernelSettings(local_url=models.url("ollama"), local_model="fills")
-    monkeypatch.setattr(page.host.environment, "settings", settings)
-    assert filled(page, "x = 1") == "x = 1"
+    before = page.host.environment.settings
+    page.host.environment.connect(settings=settings)
+    try:
+        assert filled(page, "x = 1") == "x = 1"
+    finally:
+        page.host.environment.connect(settings=before)
 
 
 def test_completion_uses_chat_when_the_model_cannot_fill_in(page: Page, by: By, models: Models) -> None:
